@@ -1,0 +1,1 @@
+"""Attention in NumPy, one idea a module: the package behind the course notes."""

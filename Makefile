@@ -1,0 +1,88 @@
+# The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
+.DEFAULT_GOAL := help
+.PHONY: help book test test-peers lint lab serve notebooks bench requirements clean
+
+# One thread and one plot style everywhere, so that stored numbers and figures come out the same.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+export JUPYTER_PREFER_ENV_PATH := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport MPLBACKEND PYTHONPATH PYTHONHOME PYTHONWARNINGS
+
+BIN := .venv/bin
+UV := 0.13.9
+NOTEBOOKS := $(wildcard chapters/*.ipynb book/*.ipynb)
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-22s%s\n", $$1, $$2 }'
+
+book: .venv/ready  ## build the site and print where it is
+	$(BIN)/jupyter-book build -W -n --keep-going .
+	@echo "Open $(CURDIR)/_build/html/index.html"
+
+test: lint  ## everything that needs pip alone: style, types, units, parity with ONNX, every notebook
+	$(BIN)/python -c "import matplotlib.pyplot"  # builds the font cache, which would speak up in a notebook
+	$(BIN)/pytest --nbval --nbval-current-env --nbval-cell-timeout 120 \
+		$(wildcard tests/unit tests/property tests/parity tests/notebooks tests/mutation) $(NOTEBOOKS)
+
+lint: .venv/ready  ## style, types and spelling
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/codespell
+
+test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
+	.venv-peers/bin/pytest tests/peers
+
+lab: .venv/ready  ## open the notebooks in JupyterLab
+	$(BIN)/jupyter-lab
+
+serve: book  ## build the site and serve it on this machine
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
+
+notebooks: .venv/ready  ## run every notebook from a fresh kernel and store its outputs
+	$(BIN)/python tools/notebooks.py
+
+bench: .venv/ready  ## how long attention takes, by size
+	$(BIN)/python tools/bench.py
+
+requirements: .venv-uv/bin/uv  ## pin requirements*.txt again (delete them first to take newer versions)
+	$(COMPILE) --extra book --extra test -o requirements.txt
+	$(COMPILE) --extra site -c requirements.txt -o requirements-site.txt
+	$(COMPILE) --extra peers -c requirements.txt --no-emit-package torch -o requirements-peers.txt
+
+clean:  ## remove all that make made: site, caches, environments
+	rm -rf _build .venv .venv-peers .venv-uv *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+COMPILE = .venv-uv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+	--custom-compile-command "make requirements" pyproject.toml
+
+# The file `ready` is newer than what the environment was made from: a second run installs nothing.
+.venv/ready: requirements.txt pyproject.toml | .venv/pyvenv.cfg
+	@echo "Installing the pinned requirements (once, about a minute)"
+	$(BIN)/python -m pip install -qq --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The second step adds torch alone, see pyproject.toml for the reason.
+.venv-peers/ready: requirements-peers.txt pyproject.toml | .venv-peers/pyvenv.cfg
+	@echo "Installing torch and JAX (once, some minutes)"
+	.venv-peers/bin/python -m pip install -qq --require-hashes -r requirements-peers.txt
+	.venv-peers/bin/python -m pip install -qq --no-build-isolation -e '.[peers]'
+	@touch $@
+
+.venv-uv/bin/uv: Makefile | .venv-uv/pyvenv.cfg
+	.venv-uv/bin/python -m pip install -qq uv==$(UV)
+	@touch $@
+
+%/pyvenv.cfg:
+	@for python in python3 python3.15 python3.14 python3.13 python3.12 python3.11 python; do \
+		if $$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			$$python -m venv $* && exit 0; rm -rf $*; \
+		fi; \
+	done; \
+	echo "These notes need Python 3.11 or newer with venv and pip, and none was found; python3 is: $$(python3 --version 2>&1)."; \
+	echo "On Debian and Ubuntu: apt install python3 python3-venv. Elsewhere: any current Python."; \
+	exit 1

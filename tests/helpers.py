@@ -1,0 +1,55 @@
+"""What several test files share: example arrays, comparisons, and the check of an error message."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests import reference
+
+N_Q, N_K, D_K, D_V = 3, 5, 7, 11  # different primes: an exchanged axis cannot go unnoticed
+
+
+def normal(*shape, seed=0, dtype=float):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def example(batch=(), n_q=N_Q, n_k=N_K, d_k=D_K, d_v=D_V, *, seed=0, dtype=float):
+    """query, key and value with normal entries."""
+    return (
+        normal(*batch, n_q, d_k, seed=seed, dtype=dtype),
+        normal(*batch, n_k, d_k, seed=seed + 1, dtype=dtype),
+        normal(*batch, n_k, d_v, seed=seed + 2, dtype=dtype),
+    )
+
+
+def assert_close(actual, expected, *, atol=1e-13, what=""):
+    """Same shape, same NaN and inf, and close in absolute terms."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape, (
+        f"{what} has shape {actual.shape}, expected {expected.shape}"
+    )
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=atol, err_msg=what)
+
+
+def assert_agrees(result, expected, *, atol=1e-13):
+    """A named tuple of arrays against the reference's tuple, field by field."""
+    assert len(result) == len(expected)
+    for name, actual, wanted in zip(result._fields, result, expected, strict=True):
+        assert_close(actual, wanted, atol=atol, what=name)
+
+
+def assert_matches_reference(attend, query, key, value, *, atol=1e-13, **options):
+    """Compare `attend` with the loop-written reference on the same input; return the result."""
+    result = attend(query, key, value, **options)
+    assert_agrees(result, reference.attention(query, key, value, **options), atol=atol)
+    return result
+
+
+def refuses(*words):
+    """The block raises ValueError, and the message contains each of the words."""
+
+    def pattern(word):
+        return rf"\b{word}\b" if len(word) == 1 else re.escape(word)
+
+    return pytest.raises(ValueError, match="(?s)" + "".join(f"(?=.*{pattern(w)})" for w in words))

@@ -1,0 +1,153 @@
+"""What every public function does with its arguments first: check, convert, and multiply quietly.
+
+The rules are those of the book's page "Notation and conventions"; they live here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+BoolArray = NDArray[np.bool_]
+
+# Rows of weights handed in by people are often rounded to three decimals.
+ROW_SUM_TOLERANCE = 2e-3
+
+
+def real_array(name: str, value: ArrayLike) -> Array:
+    """`value` as an array of real numbers, its dtype unchanged."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # ragged nested lists
+        raise ValueError(f"{name} must be a rectangular array of real numbers: {error}") from None
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return array
+
+
+def float_arrays(**named: ArrayLike) -> tuple[list[Array], np.dtype[Any]]:
+    """The arguments in the dtype to compute in, and the dtype to give the result back in.
+
+    The result has NumPy's common type of all arguments if that is floating, else float64.
+    float16 is computed in float32: 65504 is its largest number, and scores pass it easily.
+    """
+    arrays = [real_array(name, value) for name, value in named.items()]
+    dtype = np.result_type(*[array.dtype for array in arrays])
+    if dtype.kind != "f":
+        dtype = np.dtype(np.float64)
+    work = np.dtype(np.float32) if dtype == np.float16 else dtype
+    return [array.astype(work, copy=False) for array in arrays], dtype
+
+
+def bool_array(name: str, value: ArrayLike) -> BoolArray:
+    """`value` as a boolean array; 0/1 integers are refused, they are where polarity goes wrong."""
+    array = np.asarray(value)
+    if array.dtype != np.bool_:
+        raise ValueError(
+            f"{name} must be boolean (True = may be read), got dtype {array.dtype}; "
+            f"use {name}.astype(bool) if 1 means 'may be read'"
+        )
+    return array
+
+
+def count(name: str, value: Any, *, least: int = 0) -> int:
+    """`value` as a plain int that is at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+    return int(value)
+
+
+def finite_number(name: str, value: Any) -> float:
+    """`value` as a finite float."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    numbers = (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, numbers) or not np.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def axis_index(axis: Any, ndim: int, name: str) -> int:
+    """`axis` of the array called `name` as a non-negative index."""
+    if ndim == 0:
+        raise ValueError(f"{name} must have at least one axis, got a single number")
+    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
+        raise ValueError(f"axis must be one integer, got {axis!r}")
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"axis must be in {-ndim}..{ndim - 1} for {name} with {ndim} axes, got {axis}"
+        )
+    return int(axis) % ndim
+
+
+def common_shape(what: str, **shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that the named shapes broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        got = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"{what} must broadcast together, got {got}") from None
+
+
+def batch_of_pairs(name: str, array: Array, n_q: int, n_k: int) -> tuple[int, ...]:
+    """Batch axes of a mask or bias, after checking that its last two axes fit the scores."""
+    for axis, size, what in ((-1, n_k, "keys"), (-2, n_q, "queries")):
+        if array.ndim >= -axis and array.shape[axis] not in (1, size):
+            raise ValueError(
+                f"{name} must fit {n_q} queries x {n_k} keys, got shape {array.shape}: "
+                f"its axis {axis} must be {size} ({what}) or 1"
+            )
+    return array.shape[:-2]
+
+
+def check_weights(name: str, weights: Array, axis: int = -1) -> None:
+    """Refuse anything but distributions along `axis`; all-zero rows and NaN rows pass."""
+    if np.any(weights < 0):
+        raise ValueError(
+            f"{name} must hold attention weights, got a negative entry "
+            f"({weights[weights < 0].flat[0]:.4g}); scores become weights by softmax"
+        )
+    sums = np.sum(weights, axis=axis, dtype=np.result_type(weights.dtype, np.float64))
+    wrong = (np.abs(sums - 1) > ROW_SUM_TOLERANCE) & np.any(weights != 0, axis=axis)
+    if np.any(wrong):
+        first = ", ".join(str(i) for i in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{name} must sum to 1 along the last axis (or be all zero), "
+            f"got a sum of {sums[wrong].flat[0]:.4g}" + (f" in row {first}" if first else "")
+        )
+
+
+@contextmanager
+def quiet_rounding() -> Iterator[None]:
+    """No complaint when a finite number becomes too large or too small for the dtype."""
+    with np.errstate(over="ignore", under="ignore"):
+        yield
+
+
+def matmul_where(a: Array, b: Array, visible: BoolArray | None) -> Array:
+    """``a @ b``, warning only about entries where `visible` is True.
+
+    A hidden pair may hold inf or huge numbers, and NumPy would warn about a product nobody
+    reads. For a visible entry that turned into NaN or inf, NumPy's own warning is kept.
+    """
+    if visible is None:
+        with np.errstate(under="ignore"):
+            return np.asarray(a @ b)
+    with np.errstate(all="ignore"):
+        product = np.asarray(a @ b)
+    known = np.any(np.isnan(a), axis=-1, keepdims=True) | np.any(
+        np.isnan(b), axis=-2, keepdims=True
+    )
+    born = np.asarray(~np.isfinite(product) & visible & ~known)
+    if born.any():
+        shape = np.broadcast_shapes(born.shape, product.shape)
+        *batch, i, j = np.argwhere(np.broadcast_to(born, shape))[0]
+        row = np.broadcast_to(a, shape[:-2] + a.shape[-2:])[(*batch, i)]
+        column = np.broadcast_to(b, shape[:-2] + b.shape[-2:])[(*batch, slice(None), j)]
+        np.sum(row * column)
+    return product

@@ -53,3 +53,19 @@ def refuses(*words):
         return rf"\b{word}\b" if len(word) == 1 else re.escape(word)
 
     return pytest.raises(ValueError, match="(?s)" + "".join(f"(?=.*{pattern(w)})" for w in words))
+
+
+def error_bound(scores, value, eps):
+    """How far an output may lie from the exact one: scores round by their own size."""
+    visible = np.abs(scores[np.isfinite(scores)])
+    return 8 * eps * (1 + visible.max(initial=0)) * np.abs(value).max(initial=0)
+
+
+def assert_parity(result, output, weights, value):
+    """Our result against a peer's output and weights (None: the peer does not tell)."""
+    eps = float(np.finfo(result.output.dtype).eps)
+    scores = result.scores.astype(float)
+    assert_close(result.output, output, atol=error_bound(scores, value, eps), what="output")
+    if weights is not None:
+        one = np.ones(1)
+        assert_close(result.weights, weights, atol=error_bound(scores, one, eps), what="weights")

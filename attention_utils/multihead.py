@@ -299,7 +299,7 @@ class MultiHeadAttention:
             )
 
         def numpy(tensor: Any) -> Array:
-            return np.array(tensor.detach().cpu())
+            return np.array(tensor.detach().cpu().numpy())
 
         if module.in_proj_weight is None:
             inputs = [module.q_proj_weight, module.k_proj_weight, module.v_proj_weight]

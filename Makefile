@@ -53,7 +53,7 @@ requirements: .venv-uv/bin/uv  ## pin requirements*.txt again (delete them first
 	$(COMPILE) --extra peers -c requirements.txt --no-emit-package torch -o requirements-peers.txt
 
 clean:  ## remove all that make made: site, caches, environments
-	rm -rf _build .venv .venv-peers .venv-uv *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf _build book/node_modules .venv .venv-peers .venv-uv *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 COMPILE = .venv-uv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \

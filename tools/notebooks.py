@@ -133,8 +133,8 @@ def clean(notebook, name):
             cell.metadata.pop(key, None)
         if cell.cell_type == "code":
             cell.outputs = join_streams(cell.outputs)
-            datas = [output.data for output in cell.outputs if "data" in output]
-            views += [data[WIDGET_VIEW]["model_id"] for data in datas if WIDGET_VIEW in data]
+            bundles = [output.data for output in cell.outputs if "data" in output]
+            views += [data[WIDGET_VIEW]["model_id"] for data in bundles if WIDGET_VIEW in data]
     notebook.metadata.update(kernelspec=KERNEL, language_info=LANGUAGE)
     if "widgets" not in notebook.metadata:
         return notebook

@@ -59,6 +59,7 @@ def describe(app, pagename, templatename, context, doctree):
         theme_script=theme_script(),
         version=assets.version(),
         description=metadata.get("description") or (summary(doctree) if doctree else ""),
+        open_in=[],
         is_notebook=bool(doctree) and app.env.doc2path(pagename).endswith(".ipynb"),
     )
 

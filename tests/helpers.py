@@ -23,6 +23,36 @@ def example(batch=(), n_q=N_Q, n_k=N_K, d_k=D_K, d_v=D_V, *, seed=0, dtype=float
     )
 
 
+def bias_of(n_q, n_k):
+    return normal(n_q, n_k, seed=7)
+
+
+def mask_of(n_q, n_k):
+    return normal(n_q, n_k, seed=8) > -0.3
+
+
+# Every option of attention by itself, then all together, for scores of n queries x k keys
+OPTIONS = {
+    "plain": lambda n, k: {},
+    "bias": lambda n, k: {"bias": bias_of(n, k)},
+    "bias of one row": lambda n, k: {"bias": bias_of(n, k)[0]},
+    "bias of one column": lambda n, k: {"bias": bias_of(n, k)[:, :1]},
+    "mask": lambda n, k: {"mask": mask_of(n, k)},
+    "mask of one row": lambda n, k: {"mask": mask_of(n, k)[0]},
+    "mask of one column": lambda n, k: {"mask": mask_of(n, k)[:, :1]},
+    "causal": lambda n, k: {"causal": True},
+    "scale": lambda n, k: {"scale": 0.3},
+    "scale zero": lambda n, k: {"scale": 0},
+    "scale negative": lambda n, k: {"scale": np.float32(-0.5)},
+    "all": lambda n, k: {
+        "bias": bias_of(n, k),
+        "mask": mask_of(n, k),
+        "causal": True,
+        "scale": 0.3,
+    },
+}
+
+
 def assert_close(actual, expected, *, atol=1e-13, what=""):
     """Same shape, same NaN and inf, and close in absolute terms."""
     actual, expected = np.asarray(actual), np.asarray(expected)

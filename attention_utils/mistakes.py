@@ -247,7 +247,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "softmax_over",
         "queries",
         "Your columns sum to 1, your rows do not: you normalised over the queries.",
-        "rasbt/machine-learning-book, issue 97; labmlai/annotated_deep_learning_paper_implementations, issue 146",
+        "rasbt/machine-learning-book, issue 97; "
+        "labmlai/annotated_deep_learning_paper_implementations, issue 146",
     ),
     Mistake(
         "softmax_over_everything",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import re
 from functools import lru_cache
 
 from docutils import nodes
 from sphinx.writers.html5 import HTML5Translator
 
-from . import assets
+from . import assets, cards, place
+
+TAG = re.compile(r"<[^>]*>")
 
 
 @lru_cache(1)
@@ -25,19 +29,18 @@ def policy() -> str:
     return (
         f"default-src 'self'; script-src 'self' 'sha256-{digest}';"
         " style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none';"
-        " base-uri 'none'; form-action 'self'"
+        " base-uri 'self'; form-action 'self'"
     )
 
 
 def summary(document: nodes.document, limit: int = 155) -> str:
-    """The first paragraph, cut at a word."""
+    """The opening paragraphs, as far as they fit, cut at a word."""
+    text = ""
     for paragraph in document.findall(nodes.paragraph):
-        text = " ".join(paragraph.astext().split())
+        text = f"{text} {' '.join(paragraph.astext().split())}".strip()
         if len(text) > limit:
-            text = text[:limit].rsplit(" ", 1)[0].rstrip(",;:–—") + "…"
-        if len(text) > 40:
-            return text
-    return ""
+            return text[:limit].rsplit(" ", 1)[0].rstrip(",;:–—") + "…"
+    return text
 
 
 class Translator(HTML5Translator):
@@ -54,17 +57,28 @@ class Translator(HTML5Translator):
 
 def describe(app, pagename, templatename, context, doctree):
     metadata = context.get("meta") or {}
+    source = app.env.doc2path(pagename, base=False) if doctree else ""
+    is_notebook = source.endswith(".ipynb")
+    title = html.unescape(TAG.sub("", context.get("title") or "")) or app.config.html_title
     context.update(
         policy=policy(),
         theme_script=theme_script(),
+        base=app.config.html_baseurl,
         version=assets.version(),
+        plain_title=title,
         description=metadata.get("description") or (summary(doctree) if doctree else ""),
-        open_in=[],
-        is_notebook=bool(doctree) and app.env.doc2path(pagename).endswith(".ipynb"),
+        card=cards.write(app.outdir, title, app.config.html_title) if doctree else "",
+        is_notebook=is_notebook,
+        open_in=place.open_in(source) if is_notebook else [],
     )
+
+
+def not_found_page(app):
+    return [("404", {"title": "Not found"}, "404.html")] if app.builder.name == "html" else []
 
 
 def setup(app):
     app.set_translator("html", Translator)
     app.set_translator("singlehtml", Translator)
     app.connect("html-page-context", describe, priority=950)
+    app.connect("html-collect-pages", not_found_page)

@@ -8,6 +8,8 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export JUPYTER_PREFER_ENV_PATH := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# npm trusts the certificates that the system trusts, as pip does.
+export NODE_USE_SYSTEM_CA := 1
 unexport MPLBACKEND PYTHONPATH PYTHONHOME PYTHONWARNINGS
 
 BIN := .venv/bin

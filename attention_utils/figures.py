@@ -9,19 +9,23 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
+import numpy as np
 from cycler import cycler
 from matplotlib import font_manager
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from attention_utils.printing import fixed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from attention_utils._arrays import Array
     from attention_utils.maps import AttentionMap
 
 # Each colour below is unique, so that it can be exchanged for its CSS variable.
@@ -195,6 +199,83 @@ def draw_map(shown: AttentionMap, ax: Axes | None = None, *, digits: int = 2) ->
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     return ax
+
+
+def draw_products(ax: Axes, products: Sequence[Sequence[tuple[str, int, int]]]) -> None:
+    """Draw matrix products to scale: left times right equals result, one line each.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    products : sequence of (left, right, result)
+        Each matrix is (name, rows, columns); one unit is drawn per row and column.
+    """
+    gap, margin = 2.4, 1.8  # between matrices, in units; below each line, for the names
+    top = 0.0
+    columns = [max(product[k][2] for product in products) for k in range(3)]
+    for product in products:
+        tallest = max(rows for _, rows, _ in product)
+        left = 0.0
+        for k, (name, rows, width) in enumerate(product):
+            x, y = left + (columns[k] - width) / 2, top - (tallest - rows) / 2 - rows
+            _draw_grid(ax, x, y, rows, width, SERIES[2] if k == 2 else SERIES[0])
+            label = f"{name}\n({rows}, {width})"
+            ax.text(left + columns[k] / 2, y - 0.3, label, ha="center", va="top")
+            if k < 2:
+                sign = left + columns[k] + gap / 2
+                ax.text(sign, top - tallest / 2, "×="[k], ha="center", va="center", size=12)
+            left += columns[k] + gap
+        top -= tallest + margin + 1
+    ax.set(xlim=(-0.5, left - gap + 0.5), ylim=(top + 0.5, 0.5), aspect="equal")
+    ax.axis("off")
+
+
+def draw_rows(
+    ax: Axes,
+    stages: Sequence[tuple[str, Array]],
+    *,
+    highlight: int,
+    rows: Sequence[str],
+) -> None:
+    """Draw small matrices side by side with the same row of each framed.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    stages : sequence of (title, matrix)
+        Matrices with equally many rows.
+    highlight : int
+        The row to frame.
+    rows : sequence of str
+        Labels of the rows, at the left.
+    """
+    left, n = 0.0, len(rows)
+    for title, matrix in stages:
+        width = 1.25 * matrix.shape[1]
+        for i, j in np.ndindex(matrix.shape):
+            place = (left + 1.25 * (j + 0.5), n - i - 0.5)
+            ax.text(*place, fixed(matrix[i, j].item()), ha="center", va="center")
+        _draw_grid(ax, left, 0, n, matrix.shape[1], SERIES[0], cell_width=1.25)
+        frame = Rectangle((left, n - highlight - 1), width, 1, fill=False, ec=SERIES[1], lw=2.4)
+        ax.add_patch(frame)
+        ax.text(left + width / 2, n + 0.25, title, ha="center", va="bottom")
+        left += width + 0.9
+    for i, label in enumerate(rows):
+        ax.text(-0.2, n - i - 0.5, label, ha="right", va="center")
+    ax.set(xlim=(-0.8, left - 0.8), ylim=(-0.2, n + 0.8), aspect="equal")
+    ax.axis("off")
+
+
+def _draw_grid(
+    ax: Axes, x: float, y: float, rows: int, columns: int, colour: str, *, cell_width: float = 1
+) -> None:
+    """Draw a matrix as a grid whose lower left corner is (x, y)."""
+    width = columns * cell_width
+    ax.add_patch(Rectangle((x, y), width, rows, fc=colour, ec="none", alpha=0.12))
+    for j in range(columns + 1):
+        ax.plot([x + j * cell_width] * 2, [y, y + rows], color=colour, lw=0.8, marker="")
+    for i in range(rows + 1):
+        ax.plot([x, x + width], [y + i] * 2, color=colour, lw=0.8, marker="")
 
 
 def _drawable(tokens: tuple[str, ...]) -> list[str]:

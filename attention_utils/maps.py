@@ -167,7 +167,7 @@ class AttentionMap:
 
 
 def map_table(
-    shown: AttentionMap, *, highlight: int | None = None, caption: str = "", digits: int = 3
+    shown: AttentionMap, *, highlight: int | None = None, caption: str = "", digits: int = 2
 ) -> str:
     """The map as an HTML table that a screen reader can walk through.
 
@@ -178,7 +178,7 @@ def map_table(
         A query whose row is marked as the current one.
     caption : str, optional
         Plain text above the table.
-    digits : int, default 3
+    digits : int, default 2
 
     Returns
     -------

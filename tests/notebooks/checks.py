@@ -223,9 +223,11 @@ def claims(text):
 
     That is everything a reader sees, formulas too, except code: a fenced block, or `inline` with
     a name in it. Inline numbers alone, such as `[0.5, 0.5]`, are a result that somebody computed.
+    The number of an exercise is a name too.
     """
     text = re.sub(r"^ *(```+|~~~+)(?! *\{math\}).*?^ *\1 *$", "", text, flags=re.M | re.S)
     text = re.sub(r"(`+)(.+?)\1", lambda m: "" if re.search(r"[A-Za-z]", m[2]) else m[2], text)
+    text = re.sub(r"\*\*Exercise \d+\.\d+\*\*", "", text)
     text = re.sub(r"\]\([^)]*\)|<?https?://[^\s>)]+>?", "] ", text)
     return without_tags(text)
 

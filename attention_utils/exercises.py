@@ -1,0 +1,227 @@
+"""The exercises of the chapters: right answers, the usual wrong ones, and a check between them.
+
+Each wrong answer comes with the sentence that says how one arrives at it. A check that could not
+tell it from the right answer is refused by the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from attention_utils._arrays import Array, real_array
+from attention_utils.attention import scaled_dot_product_attention
+from attention_utils.masks import causal_mask
+from attention_utils.softmax import softmax
+
+# Answers may be rounded to two decimals.
+TOLERANCE = 6e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Exercise:
+    """One exercise.
+
+    Attributes
+    ----------
+    right : ndarray
+    wrong : dict of str to ndarray
+        The sentence that explains a wrong answer, and that answer.
+    """
+
+    right: Array
+    wrong: dict[str, Array]
+
+
+def check(number: str, yours: ArrayLike | None) -> None:
+    """Say whether an answer is right and, if it is a usual mistake, which.
+
+    Parameters
+    ----------
+    number : str
+        Chapter and exercise, as "2.3".
+    yours : array_like or None
+        Your answer, exact or rounded to two decimals or more; None if there is none yet.
+
+    Raises
+    ------
+    ValueError
+        If there is no such exercise, or the answer is not made of real numbers.
+    """
+    if number not in EXERCISES:
+        raise ValueError(f"number must be one of {', '.join(EXERCISES)}, got {number!r}")
+    if yours is None:
+        print(f"Exercise {number}: nothing to check yet. Put your answer in place of None.")
+        return
+    exercise, answer = EXERCISES[number], real_array("yours", yours)
+    print(f"Exercise {number}: {verdict(exercise, answer)}")
+
+
+def verdict(exercise: Exercise, answer: Array) -> str:
+    """Compare an answer with the right one and the known wrong ones.
+
+    Parameters
+    ----------
+    exercise : Exercise
+    answer : ndarray
+
+    Returns
+    -------
+    sentence : str
+        Starts with "right" only for the right answer.
+    """
+    if same(answer, exercise.right):
+        return "right."
+    for sentence, wrong in exercise.wrong.items():
+        if same(answer, wrong):
+            return f"not yet. {sentence}"
+    if answer.shape != exercise.right.shape:
+        return f"not yet. Your answer has shape {answer.shape}, not {exercise.right.shape}."
+    different = int(np.sum(~np.isclose(answer, exercise.right, rtol=0, atol=TOLERANCE)))
+    return f"not yet. {different} of {answer.size} numbers differ from the right answer."
+
+
+def same(a: Array, b: Array) -> bool:
+    """Equal up to rounding to two decimals."""
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=0, atol=TOLERANCE))
+
+
+def _exercise(right: ArrayLike, wrong: dict[str, ArrayLike]) -> Exercise:
+    return Exercise(np.asarray(right), {why: np.asarray(it) for why, it in wrong.items()})
+
+
+_said = np.array([[2, 1], [4, 3], [6, 2], [8, 5]])
+_quarter = [0.25, 0.25, 0.25, 0.25]
+_listening = np.array([_quarter, [1, 0, 0, 0], [0.1, 0.6, 0.2, 0.1], _quarter])
+_place = np.array([0, 0, 4, 0, 0])
+_keys = np.array([[1, 1, 0, 1], [0, 1, 0, 0], [2, 0, 1, 1]])
+_values = np.array([[10, 0], [0, 10], [10, 20]])
+_dots = _keys @ np.array([2, 1, 0, 1])
+_scores = np.array([[0, 1], [2, 0], [1, 1]])
+_padded = np.array([1, 3, 2, 5])
+_real = np.array([True, True, True, False])
+
+EXERCISES: dict[str, Exercise] = {
+    "1.1": _exercise(
+        [0.4, 0.3, 0.2, 0.1] @ _said,
+        {
+            "You used the shares of the first meeting.": [0.1, 0.6, 0.2, 0.1] @ _said,
+            "You averaged all four; the weights are not equal.": _said.mean(axis=0),
+            "You gave the shares to the wrong people: Ana comes first.": [0.1, 0.2, 0.3, 0.4]
+            @ _said,
+        },
+    ),
+    "1.2": _exercise(
+        0.5 ** (1 / 20),
+        {
+            "You subtracted the same amount in each step; the factor multiplies.": 1 - 0.5 / 20,
+            "You divided by the number of steps; you need the 20th root of a half.": 0.5 / 20,
+            "You took the power instead of the root.": 0.5**20,
+        },
+    ),
+    "1.3": _exercise(
+        _listening @ _said,
+        {
+            "You used the columns of the weights: row i must belong to listener i.": _listening.T
+            @ _said,
+            "You gave only Chloe's proposal; all four listen.": _listening[2] @ _said,
+            "You let everybody listen like Chloe.": np.tile(_listening[2] @ _said, (4, 1)),
+        },
+    ),
+    "1.4": _exercise(
+        softmax(_place),
+        {
+            "You divided the matches by their sum; softmax takes exponentials first.": _place / 4,
+            "You took exponentials but did not divide by their sum.": np.exp(_place),
+            "You looked for a living thing; that is the row of the text.": softmax([4, 0, 0, 0, 2]),
+        },
+    ),
+    "2.1": _exercise(
+        [7, 64, 7, 7, 7, 32],
+        {
+            "The output is as wide as a value, d_v, not as a key.": [7, 64, 7, 7, 7, 64],
+            "The dot products have one row per query and one column per key; the width d_k is "
+            "summed away.": [7, 64, 64, 64, 7, 32],
+            "Q has one row per token; you gave its transpose.": [64, 7, 7, 7, 7, 32],
+        },
+    ),
+    "2.2": _exercise(
+        [2, 0, 2, 3],
+        {
+            "You exchanged queries and keys: that is how well the others' queries find my.": [
+                2,
+                4,
+                2,
+                0,
+            ],
+            "That is the row for I love my dog; house has another key than dog.": [2, 0, 2, 7],
+            "You forgot that my is among the keys: a word may read itself.": [2, 0, 3],
+        },
+    ),
+    "2.3": _exercise(
+        scaled_dot_product_attention([[2, 1, 0, 1]], _keys, _values).output[0],
+        {
+            "You did not divide the dot products by sqrt(d_k) = 2.": softmax(_dots) @ _values,
+            "You divided by d_k = 4; the square root is meant.": softmax(_dots / 4) @ _values,
+            "You used the scores as weights: exponentials come first.": (_dots / 2) @ _values,
+            "You took the best key alone; the others get their share.": _values[2],
+        },
+    ),
+    "2.4": _exercise(
+        [[7, 5], [16, 11]],
+        {
+            "You multiplied from the left: the result is the transpose of Q.": [[7, 16], [5, 11]],
+            "You exchanged the two rows of the stored weight.": [[5, 7], [11, 16]],
+        },
+    ),
+    "3.1": _exercise(
+        softmax(_padded, where=_real),
+        {
+            "You did not hide the padding.": softmax(_padded),
+            "You set the weight to 0 after softmax: the row must still sum to 1.": softmax(_padded)
+            * _real,
+            "You set the hidden score to 0; its exponential is 1, not 0.": softmax(_padded * _real),
+        },
+    ),
+    "3.2": _exercise(
+        softmax(_scores),
+        {
+            "Your columns sum to 1, your rows do not: you normalised over the queries.": softmax(
+                _scores, axis=0
+            ),
+            "All six numbers together sum to 1: each row must.": softmax(_scores.ravel()).reshape(
+                3, 2
+            ),
+            "You wrote one row per key; rows belong to queries.": softmax(_scores).T,
+        },
+    ),
+    "3.3": _exercise(
+        [24, 0.7],
+        {
+            "That is what query 1 gets: take row 2.": [15, 0.7],
+            "That is the sum of the row; how much key 2 is read is a column.": [24, 1.0],
+            "That is key 3, or counting from 0: key 2 is the second column.": [24, 0.6],
+        },
+    ),
+    "3.4": _exercise(
+        causal_mask(2, 5),
+        {
+            "You counted from the first key: the queries are the last two positions.": np.tri(2, 5),
+            "A position may read itself too.": np.tri(2, 5, 2),
+            "That is one too many: the first query would read the position after it.": np.tri(
+                2, 5, 4
+            ),
+            "You marked what is hidden: 1 means may read.": 1 - np.tri(2, 5, 3),
+        },
+    ),
+    "3.5": _exercise(
+        [2, 3],
+        {
+            "Row and column are exchanged: the one that notices is the query, the row.": [3, 2],
+            "Counted from 1, please.": [1, 2],
+            "Position 1 did not notice: row 1 is right.": [1, 3],
+        },
+    ),
+}

@@ -6,9 +6,9 @@ stylesheet and one small script, asks nothing of any other host, and reads the s
 sub-path, a folder on disk, or with JavaScript off.
 """
 
-from . import api, assets, figures, maps, maths, pages, place, search, widgets
+from . import api, assets, figures, folded, maps, maths, pages, place, search, widgets
 
-PARTS = (maths, figures, maps, api, widgets, search, place, pages, assets)
+PARTS = (maths, figures, maps, folded, api, widgets, search, place, pages, assets)
 
 
 def setup(app):

@@ -20,7 +20,8 @@ help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-22s%s\n", $$1, $$2 }'
 
 book: .venv/ready  ## build the site and print where it is
-	$(BIN)/jupyter-book build -W -n --keep-going .
+	@# A build that follows a failed one would not repeat its warnings: it must start anew.
+	$(BIN)/jupyter-book build -W -n --keep-going . || { rm -rf _build; exit 1; }
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
 test: lint  ## everything that needs pip alone: style, types, units, parity with ONNX, every notebook
@@ -38,7 +39,7 @@ test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
 	.venv-peers/bin/pytest tests/peers
 
 lab: .venv/ready  ## open the notebooks in JupyterLab
-	$(BIN)/jupyter-lab
+	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/chapters/01_why_attention.ipynb
 
 serve: book  ## build the site and serve it on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -39,6 +39,7 @@ test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
 	.venv-peers/bin/pytest tests/peers
 
 lab: .venv/ready  ## open the notebooks in JupyterLab
+	@$(BIN)/jupyter-trust $(NOTEBOOKS) >/dev/null  # so that stored widgets and SVG are shown at once
 	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/chapters/01_why_attention.ipynb
 
 serve: book  ## build the site and serve it on this machine

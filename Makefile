@@ -27,7 +27,7 @@ book: .venv/ready  ## build the site and print where it is
 test: lint  ## everything that needs pip alone: style, types, units, parity with ONNX, every notebook
 	$(BIN)/python -c "import matplotlib.pyplot"  # builds the font cache, which would speak up in a notebook
 	$(BIN)/pytest --nbval --nbval-current-env --nbval-cell-timeout 120 \
-		$(wildcard tests/unit tests/property tests/parity tests/notebooks tests/mutation) $(NOTEBOOKS)
+		tests/unit tests/property tests/parity tests/notebooks $(wildcard tests/mutation) $(NOTEBOOKS)
 
 lint: .venv/ready  ## style, types and spelling
 	$(BIN)/ruff check

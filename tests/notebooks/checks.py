@@ -15,6 +15,7 @@ import nbformat
 import yaml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.front_matter import front_matter_plugin
 from myst_parser.mdit_to_docutils.base import default_slugify
 from nbformat.v4.rwbase import rejoin_lines
 
@@ -30,7 +31,7 @@ SHORTEST_ALT = 40
 WEAKENING_TAGS = re.compile(r"(nbval-\S+|raises-exception|skip-execution)$")
 WEAKENING_COMMENTS = re.compile(r"#\s*((?:NBVAL|PYTEST_VALIDATE)_\w+)")
 
-MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
+MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin).use(front_matter_plugin)
 
 
 def read(path):

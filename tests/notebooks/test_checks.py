@@ -115,6 +115,10 @@ def test_a_bad_notebook_fails(check, notebook):
     assert len(check(notebook)) == 1
 
 
+def test_the_settings_at_the_top_of_a_page_are_no_heading():
+    assert checks.heading_structure("---\nkey: value\n---\n\n# One\n\n## Two\n") == []
+
+
 @pytest.mark.parametrize(
     "cell",
     [

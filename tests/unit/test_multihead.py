@@ -172,6 +172,15 @@ def test_the_output_is_a_sum_over_heads_of_w_o_blocks():
     )
 
 
+def test_the_bias_of_the_keys_changes_nothing():
+    # it adds the same number to all scores of a query, and softmax does not see that
+    weights = parts(biases="qkvo")
+    with_it = MultiHeadAttention(**weights, n_heads=HEADS)(normal(5, 7))
+    without = MultiHeadAttention(**weights | {"b_k": None}, n_heads=HEADS)(normal(5, 7))
+    assert_close(with_it.output, without.output)
+    assert_close(with_it.weights, without.weights)
+
+
 def test_one_head_is_plain_attention():
     weights = parts(heads=1)
     x = normal(5, 7)

@@ -38,13 +38,9 @@ def test_discriminating_is_the_example_of_the_documents():
 def test_output_by_the_reference(example):
     x, memory = example.asking, example.source
     if example.w_o is None:
-        parts = [
-            reference.project(a, w)
-            for a, w in zip(
-                (x, memory, memory), (example.w_q, example.w_k, example.w_v), strict=True
-            )
-        ]
-        expected = reference.attention(*parts, mask=example.mask)[0]
+        query = reference.project(x, example.w_q)
+        key, value = (reference.project(memory, w) for w in (example.w_k, example.w_v))
+        expected = reference.attention(query, key, value, mask=example.mask)[0]
     else:
         weights = (example.w_q, example.w_k, example.w_v, example.w_o)
         expected = reference.multi_head(x, memory, *weights, example.n_heads, mask=example.mask)[0]

@@ -24,14 +24,14 @@ POISONS = [nan, inf, -inf, 1e308]
 
 by_every_way = pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
 of_every_poison = pytest.mark.parametrize("poison", POISONS)
+# where query 2 reads the poison
+poison_may_warn = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
 @by_every_way
 @of_every_poison
 @pytest.mark.parametrize("feature", [0, slice(None)])
-@pytest.mark.filterwarnings(
-    "ignore::RuntimeWarning"
-)  # query 2 reads the poison: not the subject here
+@poison_may_warn
 def test_poisoned_key_does_not_reach_a_query_that_may_not_read_it(options, poison, feature):
     query, key, value = example()
     clean = scaled_dot_product_attention(query, key, value, **options)
@@ -48,7 +48,7 @@ def test_poisoned_key_does_not_reach_a_query_that_may_not_read_it(options, poiso
 
 @by_every_way
 @of_every_poison
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@poison_may_warn
 def test_poisoned_value_does_not_reach_a_query_that_may_not_read_it(options, poison):
     query, key, value = example()
     clean = scaled_dot_product_attention(query, key, value, **options)

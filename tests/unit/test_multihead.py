@@ -150,14 +150,37 @@ def test_a_query_with_nothing_to_read_returns_the_output_bias():
     assert np.abs(output[1] - weights["b_o"]).max() > 0.1
 
 
-def test_hidden_memory_may_hold_anything():
+@pytest.mark.parametrize("poison", [np.nan, np.inf, -np.inf, 1e308])
+def test_hidden_memory_may_hold_anything(poison):
     mha = MultiHeadAttention(**parts(D_MEMORY, biases="qkvo"), n_heads=HEADS)
     x, memory = normal(2, 5, 7, seed=20), normal(2, 11, 13, seed=21)
     mask = padding_mask([4, 11], 11)
     clean = mha(x, memory, mask=mask)
-    memory[0, 4:] = np.nan
-    for name, actual, expected in zip(clean._fields, mha(x, memory, mask=mask), clean, strict=True):
-        assert_close(actual, expected, atol=1e-13, what=name)
+    memory[0, 4:] = poison
+    with np.errstate(all="raise"):
+        result = mha(x, memory, mask=mask)
+    for name, actual, expected in zip(clean._fields, result, clean, strict=True):
+        assert_close(actual, expected, what=name)
+
+
+def test_memory_hidden_from_some_queries_does_not_reach_them():
+    mha = MultiHeadAttention(**parts(biases="qkvo"), n_heads=HEADS)
+    x, memory = normal(3, 7, seed=20), normal(5, 7, seed=21)
+    clean = mha(x, memory, mask=causal_mask(3, 5))
+    memory[4] = np.nan  # the last query alone may read it
+    result = mha(x, memory, mask=causal_mask(3, 5))
+    assert_close(result.output[:2], clean.output[:2])
+    assert_close(result.weights[:, :2], clean.weights[:, :2])
+    assert np.isnan(result.output[2]).all()
+
+
+def test_a_query_of_nan_with_nothing_to_read_returns_the_output_bias():
+    weights = parts(biases="qkvo")
+    x = normal(3, 7, seed=20)
+    x[0] = np.nan
+    output = MultiHeadAttention(**weights, n_heads=HEADS)(x, x[1:], mask=causal_mask(3, 2)).output
+    assert_close(output[0], weights["b_o"], atol=0)
+    assert np.isfinite(output).all()
 
 
 # What the class is

@@ -101,6 +101,7 @@ _values = np.array([[10, 0], [0, 10], [10, 20]])
 _dots = _keys @ np.array([2, 1, 0, 1])
 _scores = np.array([[0, 1], [2, 0], [1, 1]])
 _padded = np.array([1, 3, 2, 5])
+_two_values = np.array([[4, 2], [2, 6]])
 _real = np.array([True, True, True, False])
 
 EXERCISES: dict[str, Exercise] = {
@@ -222,6 +223,99 @@ EXERCISES: dict[str, Exercise] = {
             "Row and column are exchanged: the one that notices is the query, the row.": [3, 2],
             "Counted from 1, please.": [1, 2],
             "Position 1 did not notice: row 1 is right.": [1, 3],
+        },
+    ),
+    "4.1": _exercise(
+        [9, 3, 9],
+        {
+            "You exchanged variance and standard deviation: the variance is the number of terms.": [
+                3,
+                9,
+                9,
+            ],
+            "The typical size is the root of the variance, not the variance.": [9, 9, 9],
+            "The largest value needs all nine coins to agree; it is not the typical size.": [
+                9,
+                3,
+                3,
+            ],
+        },
+    ),
+    "4.2": _exercise(
+        8,
+        {
+            "That is the root of the model's width; a head's dot product has fewer terms.": 32,
+            "That is the width of a head; take its root.": 64,
+            "That is the root of the number of keys; it has nothing to do with it.": 20,
+            "That is the root of the number of heads.": 4,
+        },
+    ),
+    "4.3": _exercise(
+        softmax([0, 1, 2]),
+        {
+            "You did not divide.": softmax([0, 4, 8]),
+            "You divided by d_k = 16 instead of its root.": softmax([0, 0.25, 0.5]),
+            "You divided the weights after softmax: the row must sum to 1.": softmax([0, 4, 8]) / 4,
+        },
+    ),
+    "4.4": _exercise(
+        1 / np.log(9),
+        {
+            "That is the factor on the scores; they are divided by the temperature.": np.log(9),
+            "You forgot the logarithm: a ratio of weights is a difference of scores.": 1 / 9,
+            "You used a logarithm to the base 10.": 1 / np.log10(9),
+        },
+    ),
+    "4.5": _exercise(
+        [100, 1, 4],
+        {
+            "The variances of q and k multiply: 4 times 1/4 is 1.": [425, 4.25, 5],
+            "Dividing by 10 divides the variance by 100.": [100, 10, 40],
+            "That is the standard deviation; the variance was asked.": [10, 1, 2],
+        },
+    ),
+    "5.1": _exercise(
+        [2, 6],
+        {
+            "You added the two values; with weights of a half each, the sum is one of them.": [
+                4,
+                12,
+            ],
+            "That is the value of good, id 3; the sentence has two times id 1.": [4, 2],
+            "That is the mean of the values of good and morning.": [3, 4],
+        },
+    ),
+    "5.2": _exercise(
+        softmax([0, 0, 4]),
+        {
+            "You did not divide the dot products by 2.": softmax([0, 0, 8]),
+            "You divided by d_k = 4 instead of its root.": softmax([0, 0, 2]),
+            "The word good stands there twice, and both are keys.": softmax([0, 4]),
+            "That is the row of good: the last word is morning.": softmax([1.5, 1.5, 4]),
+        },
+    ),
+    "5.3": _exercise(
+        np.array([2 * softmax([1.5, 4]), softmax([3, 8])]) @ _two_values,
+        {
+            "Doubling W_Q doubles the scores, not the output: softmax stands between.": 2
+            * np.array([softmax([1.5, 4]), softmax([1.5, 4])])
+            @ _two_values,
+            "Doubling W_V does not touch the weights: they depend on queries and keys.": np.array(
+                [2 * softmax([3, 8]), softmax([3, 8])]
+            )
+            @ _two_values,
+            "You doubled W_Q before dividing by 2 twice: the scores are 3 and 8.": np.array(
+                [2 * softmax([1.5, 4]), softmax([1.5, 4])]
+            )
+            @ _two_values,
+        },
+    ),
+    "5.4": _exercise(
+        2,
+        {
+            "That is the plain average; this output is flat, but not that flat.": 13,
+            "Close, but each number must agree: look at the first one.": 3,
+            "That one is sharper than the right answer, not flatter.": 1,
         },
     ),
 }

@@ -19,6 +19,7 @@ from cycler import cycler
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
 
 from attention_utils.printing import fixed
 
@@ -251,19 +252,57 @@ def draw_rows(
     """
     left, n = 0.0, len(rows)
     for title, matrix in stages:
-        width = 1.25 * matrix.shape[1]
-        for i, j in np.ndindex(matrix.shape):
-            place = (left + 1.25 * (j + 0.5), n - i - 0.5)
-            ax.text(*place, fixed(matrix[i, j].item()), ha="center", va="center")
-        _draw_grid(ax, left, 0, n, matrix.shape[1], SERIES[0], cell_width=1.25)
+        width = draw_matrix(ax, matrix, (left, 0), title)
         frame = Rectangle((left, n - highlight - 1), width, 1, fill=False, ec=SERIES[1], lw=2.4)
         ax.add_patch(frame)
-        ax.text(left + width / 2, n + 0.25, title, ha="center", va="bottom")
         left += width + 0.9
     for i, label in enumerate(rows):
         ax.text(-0.2, n - i - 0.5, label, ha="right", va="center")
     ax.set(xlim=(-0.8, left - 0.8), ylim=(-0.2, n + 0.8), aspect="equal")
     ax.axis("off")
+
+
+def draw_matrix(
+    ax: Axes, matrix: ArrayLike, at: tuple[float, float], title: str, *, cell_width: float = 1.25
+) -> float:
+    """Draw a matrix with its numbers, rows one unit high.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    matrix : array_like, shape (rows, columns)
+    at : (float, float)
+        Lower left corner.
+    title : str
+        Written above.
+    cell_width : float, default 1.25
+
+    Returns
+    -------
+    width : float
+        How wide the drawing is.
+    """
+    array = np.asarray(matrix)
+    n, columns = array.shape
+    (x, y), width = at, columns * cell_width
+    _draw_grid(ax, x, y, n, columns, SERIES[0], cell_width=cell_width)
+    for i, j in np.ndindex(n, columns):
+        place = (x + cell_width * (j + 0.5), y + n - i - 0.5)
+        ax.text(*place, fixed(array[i, j].item()), ha="center", va="center")
+    ax.text(x + width / 2, y + n + 0.2, title, ha="center", va="bottom")
+    return width
+
+
+def draw_arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    """Draw an arrow from one point to another.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    start, end : (float, float)
+    """
+    arrow = {"arrowstyle": "-|>", "color": MUTED, "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", xy=end, xytext=start, arrowprops=arrow)
 
 
 def _draw_grid(

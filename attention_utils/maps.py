@@ -184,7 +184,7 @@ def map_table(
     -------
     html : str
     """
-    caption = caption or "Each row is one query and sums to 1; the columns are the keys it reads."
+    caption = caption or "Down the side: who reads. Along the top: what is read."
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in shown.key_tokens)
     body = []
     for i, token in enumerate(shown.query_tokens):

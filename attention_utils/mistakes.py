@@ -437,6 +437,34 @@ MISTAKES: tuple[Mistake, ...] = (
 )
 
 
+def wrong_answers(example: Example) -> dict[Mistake, Array]:
+    """Return what each known mistake gives on an example.
+
+    Parameters
+    ----------
+    example : Example
+
+    Returns
+    -------
+    outputs : dict of Mistake to ndarray
+        In the order of `MISTAKES`; a mistake that is impossible with the example's shapes, or
+        changes nothing there, is left out.
+
+    Notes
+    -----
+    The table "if you got this, you did that" of chapter 5.
+    """
+    outputs = {}
+    for mistake in MISTAKES:
+        try:
+            output = answer(example, **mistake.switches)
+        except ValueError:  # impossible with these shapes
+            continue
+        if not _same(output, example.output):
+            outputs[mistake] = output
+    return outputs
+
+
 def diagnose(output: ArrayLike, example: Example) -> tuple[Mistake, ...] | None:
     """Which known mistake, or which two together, give this output?
 

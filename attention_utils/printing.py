@@ -95,11 +95,12 @@ def _print_matrix(
     body = [[fixed(entry, digits) for entry in row] for row in matrix]
     if columns is not None:
         body.insert(0, list(columns))
-    width = max((len(cell) for row in body for cell in row), default=0)
+    widths = [max(len(cell) for cell in column) for column in zip(*body, strict=True)]
     labels = [] if rows is None else list(rows)
     if columns is not None and rows is not None:
         labels.insert(0, "")
     margin = max((len(label) for label in labels), default=0)
     for i, row in enumerate(body):
         start = f"  {labels[i]:<{margin}}" if labels else ""
-        print(start + "".join(f"  {cell:>{width}}" for cell in row))
+        cells = zip(row, widths, strict=True)
+        print(start + "".join(f"  {cell:>{width}}" for cell, width in cells))

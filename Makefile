@@ -1,6 +1,6 @@
 # The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
 .DEFAULT_GOAL := help
-.PHONY: help book test test-peers lint lab serve notebooks bench requirements clean
+.PHONY: help book test test-peers test-site lint lab serve notebooks bench requirements clean
 
 # One thread and one plot style everywhere, so that stored numbers and figures come out the same.
 export OMP_NUM_THREADS := 1
@@ -38,6 +38,9 @@ lint: .venv/ready  ## style, types and spelling
 test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
 	.venv-peers/bin/pytest tests/peers
 
+test-site: book .venv/site  ## the built site in a real browser
+	$(BIN)/pytest tests/site
+
 lab: .venv/ready  ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter-trust $(NOTEBOOKS) >/dev/null  # so that stored widgets and SVG are shown at once
 	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/chapters/01_why_attention.ipynb
@@ -68,6 +71,10 @@ COMPILE = .venv-uv/bin/uv pip compile --quiet --universal --generate-hashes --py
 	@echo "Installing the pinned requirements (once, about a minute)"
 	$(BIN)/python -m pip install -qq --require-hashes -r requirements.txt
 	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
+	@touch $@
+
+.venv/site: requirements-site.txt .venv/ready
+	$(BIN)/python -m pip install -qq --require-hashes -r requirements-site.txt
 	@touch $@
 
 # The second step adds torch alone, see pyproject.toml for the reason.

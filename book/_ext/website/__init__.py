@@ -6,15 +6,14 @@ stylesheet and one small script, asks nothing of any other host, and reads the s
 sub-path, a folder on disk, or with JavaScript off.
 """
 
-from . import api, assets, figures, folded, maps, maths, pages, place, search, widgets
+from . import api, assets, figures, folded, maps, maths, pages, place, search, widgets, writer
 
-PARTS = (maths, figures, maps, folded, api, widgets, search, place, pages, assets)
+PARTS = (writer, maths, figures, maps, folded, api, widgets, search, place, pages, assets)
 
 
 def setup(app):
-    app.add_config_value(
-        "comments_config", {}, ""
-    )  # Jupyter Book sets it for an extension that the site does without
+    # Jupyter Book sets this for an extension that the site does without.
+    app.add_config_value("comments_config", {}, "")
     for part in PARTS:
         part.setup(app)
     # Pages are written in one process: a single KaTeX process serves them all.

@@ -21,13 +21,14 @@ NODE = _wheel / "node.exe" if _windows else _wheel / "bin" / "node"
 NPM = _wheel / ("" if _windows else "lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
 
 
-def install() -> None:
-    """Bring ``node_modules`` to what the lock file says; do nothing when it is there already."""
-    wanted = hashlib.sha256((BOOK / "package-lock.json").read_bytes()).hexdigest()
-    stamp = PACKAGES / ".lock-hash"
-    if stamp.exists() and stamp.read_text() == wanted:
-        return
-    env = {**os.environ, "PATH": f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-    command = [str(NODE), str(NPM), "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
-    subprocess.run(command, cwd=BOOK, env=env, check=True)
-    stamp.write_text(wanted)
+def install(folder: Path = BOOK) -> Path:
+    """Bring ``node_modules`` of a folder to what its lock file says; nothing to do is no work."""
+    packages = folder / "node_modules"
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    stamp = packages / ".lock-hash"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        env = {**os.environ, "PATH": f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+        command = [str(NODE), str(NPM), "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+        subprocess.run(command, cwd=folder, env=env, check=True)
+        stamp.write_text(wanted)
+    return packages

@@ -9,7 +9,6 @@ import re
 from functools import lru_cache
 
 from docutils import nodes
-from sphinx.writers.html5 import HTML5Translator
 
 from . import assets, cards, place
 
@@ -43,18 +42,6 @@ def summary(document: nodes.document, limit: int = 155) -> str:
     return text
 
 
-class Translator(HTML5Translator):
-    """Sphinx's HTML with tables in containers that scroll: a wide one never widens the page."""
-
-    def visit_table(self, node):
-        self.body.append('<div class="scroll">')
-        super().visit_table(node)
-
-    def depart_table(self, node):
-        super().depart_table(node)
-        self.body.append("</div>\n")
-
-
 def describe(app, pagename, templatename, context, doctree):
     metadata = context.get("meta") or {}
     source = app.env.doc2path(pagename, base=False) if doctree else ""
@@ -78,7 +65,5 @@ def not_found_page(app):
 
 
 def setup(app):
-    app.set_translator("html", Translator)
-    app.set_translator("singlehtml", Translator)
     app.connect("html-page-context", describe, priority=950)
     app.connect("html-collect-pages", not_found_page)

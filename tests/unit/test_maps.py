@@ -1,5 +1,6 @@
 """AttentionMap: looking up rows by token, what it refuses, its HTML and its plot."""
 
+import io
 import warnings
 from html.parser import HTMLParser
 
@@ -222,7 +223,8 @@ def drawn(axes):
     """Draw without a warning and give the axes back."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        axes.figure.canvas.draw()
+        for kind in ("png", "svg"):
+            axes.figure.savefig(io.BytesIO(), format=kind)
     return axes
 
 

@@ -222,6 +222,7 @@ def test_diagnose_names_two_mistakes_made_together(example, names):
 
 def test_diagnose_does_not_guess():
     assert diagnose(DISCRIMINATING.output + 0.1, DISCRIMINATING) is None
+    assert diagnose(wrong(DISCRIMINATING, "no_scale") + 0.02, DISCRIMINATING) is None
     assert diagnose(np.zeros((3, 2)), DISCRIMINATING) is None
     assert diagnose(np.zeros((2, 2)), DISCRIMINATING) is None
     assert diagnose(DISCRIMINATING.output[0], DISCRIMINATING) is None

@@ -101,6 +101,8 @@ _values = np.array([[10, 0], [0, 10], [10, 20]])
 _dots = _keys @ np.array([2, 1, 0, 1])
 _scores = np.array([[0, 1], [2, 0], [1, 1]])
 _padded = np.array([1, 3, 2, 5])
+_mixed = softmax([2, 4]) @ np.array([[0, 3], [2, 0]])
+_blocks = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, -1]])
 _two_values = np.array([[4, 2], [2, 6]])
 _real = np.array([True, True, True, False])
 
@@ -316,6 +318,66 @@ EXERCISES: dict[str, Exercise] = {
             "That is the plain average; this output is flat, but not that flat.": 13,
             "Close, but each number must agree: look at the first one.": 3,
             "That one is sharper than the right answer, not flatter.": 1,
+        },
+    ),
+    "6.1": _exercise(
+        [512, 512, 8, 10, 10, 512, 512],
+        {
+            "That is one head's matrix; the big one has the columns of all heads.": [
+                512,
+                64,
+                8,
+                10,
+                10,
+                512,
+                512,
+            ],
+            "The weights are queries x keys for each head; d_k is summed away.": [
+                512,
+                512,
+                8,
+                10,
+                64,
+                512,
+                512,
+            ],
+            "Concatenating does not expand: 8 heads of 64 are 512 wide.": [
+                512,
+                512,
+                8,
+                10,
+                10,
+                4096,
+                512,
+            ],
+        },
+    ),
+    "6.2": _exercise(
+        _mixed @ _blocks[2:],
+        {
+            "That is what head 2 read; it still has to pass its block of W_O.": _mixed,
+            "You used the rows of W_O that belong to head 1.": _mixed @ _blocks[:2],
+            "That is what head 2 writes for good, which averages.": np.array([1, 1.5])
+            @ _blocks[2:],
+        },
+    ),
+    "6.3": _exercise(
+        [[3, 4], [7, 8]],
+        {
+            "That is one reshape: head 2 would be word 2, torn in half.": [[5, 6], [7, 8]],
+            "That is head 1.": [[1, 2], [5, 6]],
+            "You took every second feature; a head gets neighbouring columns.": [[2, 4], [6, 8]],
+        },
+    ),
+    "6.4": _exercise(
+        [648, 699],
+        {
+            "You forgot W_O.": [468, 507],
+            "You used d_k for the values too; here d_v is 5.": [576, 624],
+            "Not every bias has 12 numbers: W_V has 15 columns.": [
+                648,
+                696,
+            ],
         },
     ),
 }

@@ -1,0 +1,1 @@
+"""Assignments from one solved source: release, check, grade, explain, export."""

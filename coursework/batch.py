@@ -1,0 +1,158 @@
+"""Grade a folder: in parallel, resumable, in shards; write everything that comes of it."""
+
+import concurrent.futures
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from coursework import files, pages, submissions, tables
+from coursework.grading import Grader, Limits
+from coursework.model import load
+from coursework.sandbox import Bubblewrap, SandboxError, Unprotected
+from coursework.session import Session, SessionError
+
+UNSAFE = (
+    "--unsafe: student code runs as you, on this machine. It can read your files, other\n"
+    "submissions and the hidden checks, use the network, and leave programs running. Only memory,\n"
+    "time and output are limited. Do this only with code you trust or on a machine to throw away."
+)
+
+
+def open_box(unsafe, hidden):
+    """The sandbox, proved to start; or none, after saying what that means."""
+    if unsafe:
+        print(UNSAFE, file=sys.stderr)
+        return Unprotected()
+    box = Bubblewrap(hidden)
+    reason = prove(box)
+    if reason is not None:
+        raise SandboxError(f"{box.advice(reason)}\nNothing was graded. {UNSAFE}")
+    return box
+
+
+def prove(box):
+    """None if a process in the box answers, else why not."""
+    import time
+
+    try:
+        with Session(box, time.monotonic() + 30) as session:
+            message = {"op": "cell", "source": "answer = 6 * 7", "number": 1}
+            session.ask(message, 10)
+            reply = session.ask({"op": "get", "name": "answer"}, 10)
+    except (SessionError, OSError) as error:
+        return str(error)
+    return None if reply.get("value") == 42 else "it does not answer as it should"
+
+
+def grade_folder(job):
+    """Grade everything in ``job.folder`` and write tables and pages to ``job.out``."""
+    out = Path(job.out)
+    assignment = load(job.assignment, job.course, job.assignments)
+    hidden = [assignment.folder, Path(job.folder), out]
+    box = open_box(job.unsafe, hidden)
+    found = submissions.collect(job.folder, {q.name for q in assignment.questions})
+    number, count = (int(part) for part in job.shard.split("/"))
+    if not 0 <= number < count:
+        raise ValueError(f"--shard i/n needs 0 <= i < n, got {job.shard}")
+    mine = found[number::count]
+    version = _version(assignment, job)
+    waiting = [s for s in mine if _done(out, s, version) is None]
+    if len(waiting) < len(mine):
+        print(f"{len(mine) - len(waiting)} of {len(mine)} are graded already", file=sys.stderr)
+    arguments = (
+        job.assignment,
+        job.course,
+        job.assignments,
+        box,
+        Limits(job.cell_seconds, job.call_seconds),
+    )
+    if waiting:
+        with concurrent.futures.ProcessPoolExecutor(job.jobs, None, _prepare, arguments) as pool:
+            futures = {pool.submit(_grade, s): s for s in waiting}
+            for k, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                submission, result = futures[future], future.result()
+                files.write_json(
+                    out / "results" / f"{submission.student}.json",
+                    result | {"version": _signature(submission, version)},
+                )
+                _progress(k, len(waiting), submission.student)
+    scores = tables.read_scores(job.manual) if job.manual else {}
+    roster = tables.read_roster(job.canvas) if job.canvas else None
+    results = _results(out, {s.student for s in found})
+    write_all(out, results, scores, roster, job.column or job.assignment.upper())
+    return results
+
+
+def write_all(out, results, scores, roster, column):
+    """Tables and pages of all results there are so far."""
+    for result in results:
+        for written in result["written"]:
+            if (key := (result["student"], written["name"])) in scores:
+                score, written["comment"] = scores.pop(key)
+                if not 0 <= score <= written["max_score"]:
+                    raise ValueError(
+                        f"{' '.join(key)}: {score:g} points of {written['max_score']:g}"
+                    )
+                written["score"] = score
+        files.write_json(out / "results" / f"{result['student']}.json", result)
+        files.write(out / "feedback" / f"{result['student']}.html", pages.feedback(result))
+    if scores:
+        raise ValueError(f"scores for answers that do not exist: {sorted(scores)}")
+    files.write(out / "grades.csv", tables.grades(results))
+    files.write(out / "moodle.csv", tables.moodle(results))
+    files.write(out / "canvas.csv", tables.canvas(results, column, roster))
+    if any(result["written"] for result in results):
+        files.write(out / "answers.csv", tables.answers(results))
+    files.write(out / "summary.html", pages.class_summary(results))
+
+
+_grader = None
+
+
+def _prepare(assignment, course, folder, box, limits):
+    global _grader
+    _grader = Grader(load(assignment, course, folder), box, limits)
+
+
+def _grade(submission):
+    return _grader.grade(submission)
+
+
+def _version(assignment, job):
+    """Changes when the assignment, the variant or the tool changes."""
+    digest = hashlib.sha256(f"{job.course}/{job.cell_seconds}/{job.call_seconds}".encode())
+    own = Path(__file__).parent.glob("*.py")
+    for path in sorted([*own, *assignment.folder.glob("*.*")]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _signature(submission, version):
+    described = f"{version}/{submission.digest}/{submission.reason}/{submission.notes}"
+    return hashlib.sha256(described.encode(errors="replace")).hexdigest()
+
+
+def _done(out, submission, version):
+    """The stored result, if it is of these very bytes."""
+    try:
+        result = json.loads((out / "results" / f"{submission.student}.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return result if result.get("version") == _signature(submission, version) else None
+
+
+def _results(out, students):
+    """All stored results of this folder's students, of every shard."""
+    results = []
+    for path in sorted((out / "results").glob("*.json")):
+        if path.stem in students:
+            results.append(json.loads(path.read_text("utf-8")))
+    return results
+
+
+def _progress(done, everything, name):
+    filled = round(30 * done / everything)
+    end = "\n" if done == everything or not sys.stderr.isatty() else "\r"
+    bar = "#" * filled + "." * (30 - filled)
+    print(f"[{bar}] {done}/{everything} {name:30.30}", end=end, file=sys.stderr, flush=True)

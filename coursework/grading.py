@@ -1,0 +1,378 @@
+"""Grade one submission: run it in a sandbox, compare values here, say what went wrong."""
+
+import re
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from coursework import release, source, submissions
+from coursework.marking import Answers, Raised, shape_of
+from coursework.session import Session, SessionError
+
+NOT_WRITTEN = {"NotImplementedError": "not written yet"}
+SILENT = {"NotImplementedError", "Missing", "TimeUp", "Died", "NotRun"}  # nothing to diagnose
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Processor seconds for a cell and a call; seconds for everything; processes for a task."""
+
+    cell: float = 10
+    call: float = 5
+    total: float = 120
+    lives: int = 8
+
+
+class Grader:
+    """Grades submissions of one assignment in one kind of box."""
+
+    def __init__(self, assignment, box, limits=None):
+        self.assignment, self.box, self.limits = assignment, box, limits or Limits()
+        self.answers = Answers()
+        self.names = {question.name for question in assignment.questions}
+        self.reference = release.run_visible_checks(assignment)
+        self.released = {cell.id: cell for cell in release.student_cells(assignment)}
+        self.texts = {_squeezed(c.source): c.id for c in self.released.values()}
+        self.release = source.fingerprint(self.released.values())
+
+    def grade(self, submission):
+        """The result of one submission, as plain data."""
+        start = time.monotonic()
+        result = {
+            "assignment": self.assignment.name,
+            "student": submission.student,
+            "name": submission.name,
+            "moodle": submission.moodle,
+            "canvas": submission.canvas,
+            "file": submission.file,
+            "status": "graded",
+            "reason": submission.reason,
+            "notes": list(submission.notes),
+            "cells": [],
+        }
+        if submission.cells is None:
+            result["status"] = "not readable"
+            questions = [self._nothing(q, submission.reason) for q in self.assignment.questions]
+            answers = {}
+        else:
+            code, answers, notes = self._sorted_out(submission.cells)
+            result["notes"] += notes
+            run = _Run(self, code, start + self.limits.total)
+            try:
+                questions = [run.question(question) for question in self.assignment.questions]
+            finally:
+                run.close()
+            result["cells"] = [
+                {"cell": number + 1, "error": text} for number, text in sorted(run.errors.items())
+            ]
+        result["questions"] = questions
+        result["written"] = [
+            {
+                "name": written.name,
+                "max_score": written.points,
+                "rubric": written.rubric,
+                "answer": answers.get(written.name, "")[:5000],
+                "comment": "",
+                "score": None if answers.get(written.name) else 0.0,
+            }
+            for written in self.assignment.written
+        ]
+        result["score"] = sum(question["score"] for question in questions)
+        result["max_score"] = self.assignment.points
+        result["seconds"] = round(time.monotonic() - start, 3)
+        return result
+
+    def _sorted_out(self, cells):
+        """Code to run by position, answers in words, notes."""
+        code, answers, notes, above = {}, {}, [], None
+        order = list(self.released)
+        for number, cell in enumerate(cells):
+            known = self.texts.get(_squeezed(cell.source))
+            cell_id = known or (cell.id if cell.id in self.released else "")
+            released = self.released.get(cell_id)
+            role = released.role if released else ""
+            if cell.kind == "code" and cell.source.strip():
+                if role == "check" and (known or not submissions.defined(cell.source) & self.names):
+                    if not known:
+                        notes.append(f"the check {released.name} was edited; it does not count")
+                else:
+                    code[number] = cell.source
+            elif cell.kind == "markdown":
+                if above and order.index(above) + 1 < len(order):
+                    released = released or self.released[order[order.index(above) + 1]]
+                if released is not None and released.role == "answer" and not known:
+                    answers[released.name] = cell.source.strip()
+            above = known if known and role == "text" else None
+        definitions = [n for s in code.values() for n in submissions.defined(s) & self.names]
+        for name in sorted({n for n in definitions if definitions.count(n) > 1}):
+            notes.append(f"{name} is defined {definitions.count(name)} times; the last one counts")
+        return code, answers, notes
+
+    def _nothing(self, question, reason):
+        """A question of a submission that could not be read."""
+        return {
+            "name": question.name,
+            "score": 0.0,
+            "max_score": question.points,
+            "diagnosis": [],
+            "feedback": [],
+            "note": "",
+            "checks": [
+                {
+                    "name": check.name,
+                    "score": 0.0,
+                    "max_score": check.points,
+                    "passed": False,
+                    "message": reason,
+                }
+                for check in question.checks
+            ],
+        }
+
+
+class _Run:
+    """The processes of one submission."""
+
+    def __init__(self, grader, code, deadline):
+        self.grader, self.code, self.deadline = grader, code, deadline
+        self.limits, self.answers = grader.limits, grader.answers
+        self.errors, self.lives = {}, 0
+        self.left_out = set()  # cells that ended or hung their process
+        self.slow = set()  # cells that were stopped: no second wait for them
+        self.all = frozenset(code)
+        self.sessions = {}  # open processes, by the cells that they have run
+
+    def close(self):
+        """End all processes."""
+        while self.sessions:
+            self.sessions.popitem()[1].close()
+
+    def _close(self, cells):
+        if cells in self.sessions:
+            self.sessions.pop(cells).close()
+
+    def question(self, question):
+        """Grade one question; if it fails strangely, once more without the other questions."""
+        self.lives = self.limits.lives
+        got, changed = self._got(question, self.all)
+        note = "it changes the array that it is given" if changed else ""
+        diagnosis = self._diagnosis(question, got)
+        if diagnosis == () and question.kind == "call" and not _is_blank(got):
+            for cells in self._alone(question):
+                again, _ = self._got(question, cells, patience=1)
+                self._close(cells)
+                if self._score(question, again) > self._score(question, got):
+                    got, diagnosis = again, self._diagnosis(question, again)
+                    note = "something else in the notebook disturbed it; it was graded alone"
+        return self._report(question, got, diagnosis or (), note)
+
+    def _diagnosis(self, question, got):
+        """Known mistakes; () if unknown; None if there is nothing to explain."""
+        if self._score(question, got) == question.points:
+            return None
+        if question.judge or all(isinstance(g, Raised) and g.error in SILENT for g in got.values()):
+            return ()
+        return self.answers.diagnose(question, got)
+
+    def _score(self, question, got):
+        return sum(
+            check.points
+            for check in question.checks
+            if self.answers.passes(question, check, got[check.name])
+        )
+
+    def _alone(self, question):
+        """Smaller choices of cells: without those of other questions; those of this one alone."""
+        names = self.grader.names
+        owned = {n: submissions.defined(s) & names for n, s in self.code.items()}
+        without = frozenset(n for n in self.all if question.name in owned[n] or not owned[n])
+        alone = frozenset(n for n in self.all if question.name in owned[n])
+        return [cells for cells in (without, alone) if cells and cells != self.all]
+
+    def _start(self, cells):
+        """A process in which these cells have run, or None; cells that break it are left out."""
+        while cells not in self.sessions and self.lives and time.monotonic() < self.deadline:
+            number = None
+            try:
+                self.sessions[cells] = Session(self.grader.box, self.deadline)
+                self.sessions[cells].open()
+                for number in sorted(cells - self.left_out):
+                    message = {"op": "cell", "source": self.code[number], "number": number + 1}
+                    seconds = 1 if number in self.slow else self.limits.cell
+                    reply = self.sessions[cells].ask(message, seconds)
+                    if "error" in reply:
+                        self.errors.setdefault(number, _said(_raised(reply), self.limits.cell))
+                    if reply.get("error") == "TimeUp":
+                        self.slow.add(number)
+            except SessionError as error:
+                self.lives -= 1
+                self._close(cells)
+                if number is not None:
+                    self.left_out.add(number)
+                    self.errors[number] = f"the process {error}"
+        return self.sessions.get(cells)
+
+    def _got(self, question, cells, patience=2):
+        """What the student's code gives on every check, and whether it changed its input."""
+        got, changed, lost = {}, False, 0
+        for check in question.checks:
+            session = self._start(cells) if lost < patience else None
+            if session is None:
+                why = "calls before it did not end" if lost else "the notebook could not be run"
+                got[check.name] = Raised("NotRun", f"not run: {why}")
+                continue
+            message = {"op": question.kind, "name": question.name}
+            if question.kind == "call":
+                message |= {"args": check.args, "kwargs": check.kwargs, "given": question.given}
+            try:
+                reply = session.ask(message, self.limits.call, self._serve(question))
+            except SessionError as error:
+                self.lives -= 1
+                self._close(cells)
+                reply = {"error": "Died", "text": f"the process {error}"}
+            if "error" in reply:
+                got[check.name] = _raised(reply)
+                lost += reply["error"] in ("TimeUp", "Died")
+                if reply["error"] == "TimeUp":  # it may have been stopped in mid-sentence
+                    self._close(cells)
+            else:
+                got[check.name] = reply.get("value")
+                changed |= bool(reply.get("changed"))
+        return got, changed
+
+    def _serve(self, question):
+        """Answers to calls of earlier functions, from the reference, for small inputs."""
+
+        def serve(need):
+            name, args, kwargs = need.get("need"), need.get("args"), need.get("kwargs")
+            if name not in question.given or not isinstance(args, tuple):
+                return {"error": "Refused", "text": "not given here"}
+            if not (isinstance(kwargs, dict) and _small((*args, *kwargs.values()))):
+                return {"error": "Refused", "text": "the arguments are no small arrays or numbers"}
+            with np.errstate(all="ignore"):
+                try:
+                    value = self.grader.reference[name](*args, **kwargs)
+                except Exception as error:  # the student's arguments, the reference's complaint
+                    return {"error": type(error).__name__, "text": str(error)[:300]}
+            return {"value": value}
+
+        return serve
+
+    def _report(self, question, got, diagnosis, note):
+        checks = []
+        for check in question.checks:
+            passed = self.answers.passes(question, check, got[check.name])
+            message = "" if passed else self._message(question, check, got[check.name])
+            checks.append(
+                {
+                    "name": check.name,
+                    "score": check.points * passed,
+                    "max_score": check.points,
+                    "passed": passed,
+                    "message": message,
+                    "values": {}
+                    if passed or diagnosis
+                    else self._values(question, check, got[check.name]),
+                }
+            )
+        return {
+            "name": question.name,
+            "score": sum(c["score"] for c in checks),
+            "max_score": question.points,
+            "diagnosis": [m.name for m in diagnosis],
+            "feedback": [m.sentence for m in diagnosis],
+            "note": note,
+            "checks": checks,
+        }
+
+    def _message(self, question, check, got):
+        if isinstance(got, Raised):
+            return _said(got, self.limits.call)
+        if question.judge:
+            return question.judge(got)
+        want, mine = shape_of(self.answers.known(question, check)), shape_of(got)
+        return check.hint if mine == want else f"You gave {mine}; asked for is {want}. {check.hint}"
+
+    def _values(self, question, check, got):
+        """The failing input and both values, short, for a mistake that nobody knows."""
+        if question.judge or (isinstance(got, Raised) and got.error in SILENT):
+            return {}
+        call = [_shown(a) for a in check.args] + [
+            f"{k}={_shown(v)}" for k, v in check.kwargs.items()
+        ]
+        mine = f"{got.error}" if isinstance(got, Raised) else _shown(got)
+        return {
+            "input": f"{question.name}({', '.join(call)})"
+            if question.kind == "call"
+            else question.name,
+            "yours": mine,
+            "right": _shown(self.answers.known(question, check)),
+        }
+
+
+def _is_blank(got):
+    return all(
+        isinstance(g, Raised) and g.error in ("NotImplementedError", "Missing")
+        for g in got.values()
+    )
+
+
+def _squeezed(text):
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _raised(reply):
+    """An error as the student's process tells it: untrusted words, cut short."""
+    line = reply.get("line")
+    return Raised(
+        str(reply["error"])[:60],
+        str(reply.get("text", ""))[:300],
+        line if isinstance(line, int) else None,
+    )
+
+
+def _said(raised, seconds):
+    """An error as a sentence."""
+    if raised.error == "TimeUp":
+        return f"it did not end within {seconds:g} seconds of processor time"
+    if raised.error in NOT_WRITTEN:
+        return NOT_WRITTEN[raised.error]
+    if raised.error in ("Missing", "NotRun", "Died"):
+        return raised.text
+    where = f" (line {raised.line} of the cell)" if raised.line else ""
+    return f"{raised.error}: {raised.text}{where}"
+
+
+def _small(values):
+    """Whether untrusted arguments cannot make the reference work hard."""
+    sizes = 0
+    for value in values:
+        if isinstance(value, np.ndarray):
+            sizes += value.size
+            if value.ndim > 4 or (
+                value.dtype.kind in "iu" and value.size and abs(value).max() > 1000
+            ):
+                return False
+        elif not (
+            value is None
+            or isinstance(value, float)
+            or (isinstance(value, int) and abs(value) <= 1000)
+        ):
+            return False
+    return sizes <= 8192
+
+
+def _shown(value):
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_shown(part) for part in value[:4]) + ")"
+    if isinstance(value, np.ndarray):
+        text = np.array2string(
+            value[:8] if value.ndim else value,
+            precision=4,
+            threshold=80,
+            separator=", ",
+            suppress_small=True,
+        )
+        return text if len(text) < 1200 else text[:1200] + " …"
+    return repr(value)[:300]

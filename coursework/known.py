@@ -1,0 +1,411 @@
+"""Reference implementations with switches, for what the notes' own `attend` does not cover.
+
+As in `attention_utils.mistakes`: without switches a function here is right, and every keyword
+named like a switch puts one thing wrong. Attention itself is `attend`; softmax, masks and heads
+as students write them are here. ``SHARED`` looks up a mistake that the notes already know.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from attention_utils import mistakes
+from attention_utils.mistakes import Mistake, attend
+
+SHARED = {mistake.name: mistake for mistake in mistakes.MISTAKES}
+
+
+def shared(name, switch=None, position=None):
+    """A mistake of the notes: same name, sentence and source, maybe at a switch of this module."""
+    known = SHARED[name]
+    return replace(known, switch=switch or known.switch, position=position or known.position)
+
+
+# ---------------------------------------------------------------- softmax
+
+
+def softmax(
+    x,
+    axis=-1,
+    *,
+    base=np.e,
+    over="the axis",
+    shift="row maximum",
+    power="base",
+    total="sum",
+    empty="zeros",
+):
+    """``base ** x``, normalised along an axis; -inf is hidden, a row of nothing else is zero."""
+    x = np.asarray(x, dtype=float)
+    if over == "queries":
+        axis = max(-2, -x.ndim)
+    axis = {"the axis": axis, "queries": axis, "the whole matrix": None, "the last axis": -1}[over]
+    if empty == "uniform":
+        x = np.where(np.isneginf(x), -1e9, x)
+    with np.errstate(all="ignore"):
+        top = {
+            "row maximum": lambda: np.max(x, axis=axis, keepdims=True),
+            "global maximum": lambda: np.max(x),
+            "row minimum": lambda: np.min(x, axis=axis, keepdims=True),
+            "nothing": lambda: 0.0,
+        }[shift]()
+        if empty == "zeros" and shift != "row minimum":
+            top = np.where(np.isneginf(top), 0, top)
+        number = {"base": base, "e": np.e, "2": 2.0}[power]
+        raised = {
+            "x": lambda: np.where(np.isneginf(x), 0, x),
+            "the largest": lambda: (x == np.max(x, axis=axis, keepdims=True)) & ~np.isneginf(x),
+            "the number": lambda: ~np.isneginf(x),
+        }.get(total, lambda: number ** (x - top))() * 1.0
+        below = np.sum(raised, axis=axis, keepdims=True)
+        if total == "sum, without keepdims":
+            return raised / np.sum(raised, axis=axis)
+        if total == "root of the sum of squares":
+            below = np.sqrt(np.sum(raised**2, axis=axis, keepdims=True))
+        elif total == "nothing":
+            below = 1.0
+        elif total == "one plus the sum":
+            below = below + 1
+        if empty == "zeros":
+            below = np.where(below == 0, 1, below)
+        result = raised / below
+        return np.log(result) if total == "sum, then the logarithm" else result
+
+
+SOFTMAX_MISTAKES = (
+    shared("softmax_over_queries", "over", "queries"),
+    shared("softmax_over_everything", "over", "the whole matrix"),
+    Mistake(
+        "axis_ignored",
+        "over",
+        "the last axis",
+        "Your function ignores its argument axis: it always works on the last one.",
+    ),
+    Mistake(
+        "no_maximum",
+        "shift",
+        "nothing",
+        "You did not subtract the maximum of the row: exp(1000) is inf, and inf / inf is NaN. "
+        "It cancels in the ratio, so subtracting it changes nothing else.",
+        "chapter 8 of these notes",
+    ),
+    Mistake(
+        "maximum_of_everything",
+        "shift",
+        "global maximum",
+        "You subtracted the maximum of the whole array. A row far below it turns into 0 / 0: "
+        "subtract each row's own maximum.",
+    ),
+    Mistake(
+        "minimum_subtracted",
+        "shift",
+        "row minimum",
+        "You subtracted the minimum of the row: the exponents are then positive and overflow.",
+    ),
+    shared("exp_not_normalised", "total", "nothing"),
+    shared("scores_used_as_weights", "total", "x"),
+    shared("hard_maximum", "total", "the largest"),
+    shared("uniform_weights", "total", "the number"),
+    Mistake(
+        "divided_by_length",
+        "total",
+        "root of the sum of squares",
+        "You divided by the length of the row as a vector; its terms should sum to 1, not "
+        "their squares.",
+    ),
+    Mistake(
+        "one_added_below",
+        "total",
+        "one plus the sum",
+        "You added 1 below the fraction, as in a sigmoid: your rows sum to less than 1.",
+    ),
+    Mistake(
+        "logarithm_returned",
+        "total",
+        "sum, then the logarithm",
+        "You returned the logarithm of the weights: that is log-softmax.",
+    ),
+    Mistake(
+        "sum_without_keepdims",
+        "total",
+        "sum, without keepdims",
+        "Your sum lost the axis (keepdims=True keeps it), so the division pairs rows with the "
+        "wrong sums as soon as there are three axes or another axis is asked for.",
+    ),
+    shared("empty_row_nan", "empty", "NaN"),
+    shared("empty_row_uniform", "empty", "uniform"),
+)
+
+# ---------------------------------------------------------------- masks
+
+
+def causal_mask(n_q, n_k, *, twist=None, made_of="booleans", shape="own", followed="yes", **edge):
+    """Which keys each query may read; ``twist(visible, later)`` changes it."""
+    switches = {k: v for k, v in edge.items() if k in ("causal_edge", "polarity", "masking")}
+    if shape == "queries twice":
+        n_k = n_q
+    q, k = np.zeros((n_q, 1)), np.zeros((n_k, 1))
+    visible = attend(q, k, k, causal=True, **switches).scores > -np.inf
+    if twist is not None and followed == "yes":
+        later = np.arange(n_k) - (np.arange(n_q)[:, None] + n_k - n_q)
+        visible = twist(visible, later)
+    return _made_of(visible.T if shape == "keys by queries" else visible, made_of)
+
+
+CAUSAL_MISTAKES = (
+    shared("causal_sees_one_ahead"),
+    shared("causal_misses_itself"),
+    shared("causal_transposed"),
+    shared("causal_upper_left"),
+    shared("mask_inverted"),
+    Mistake(
+        "everything_visible",
+        "masking",
+        "ignored",
+        "Your mask hides nothing: a causal mask is False where the key comes later.",
+    ),
+    Mistake(
+        "square_mask",
+        "shape",
+        "queries twice",
+        "Your mask is square: it needs a row for each query and a column for each key.",
+    ),
+    Mistake(
+        "mask_transposed",
+        "shape",
+        "keys by queries",
+        "Your mask has a row for each key: rows belong to queries.",
+    ),
+    Mistake(
+        "mask_of_numbers",
+        "made_of",
+        "ones and zeros",
+        "Your mask is made of numbers; masks here are boolean (dtype bool).",
+    ),
+    Mistake(
+        "mask_to_be_added",
+        "made_of",
+        "zeros and -inf",
+        "You made the mask that is added to scores (0 and -inf); a boolean one is asked for.",
+    ),
+)
+
+
+def padding_mask(
+    lengths,
+    n_k,
+    *,
+    front=False,
+    edge="own",
+    polarity="true reads",
+    end="own",
+    axis="of keys",
+    one_length="own",
+    made_of="booleans",
+):
+    """Real keys, shape (..., 1, n_k): the first ``length``, or the last ones with ``front``."""
+    lengths = np.asarray(lengths)[..., None]
+    lengths = lengths + {"own": 0, "one more": 1, "one fewer": -1}[edge]
+    if one_length == "longest":
+        lengths = np.full_like(lengths, lengths.max())
+    elif one_length == "first":
+        lengths = np.full_like(lengths, lengths.ravel()[0])
+    keys = np.arange(n_k)
+    real = keys >= n_k - lengths if front != (end == "other") else keys < lengths
+    real = ~real if polarity == "true hides" else real
+    shaped = {
+        "of keys": lambda: real[..., None, :],
+        "missing": lambda: real,
+        "of queries": lambda: real[..., :, None],
+        "square": lambda: real[..., :, None] & real[..., None, :],
+    }[axis]()
+    return _made_of(shaped, made_of)
+
+
+PADDING_MISTAKES = (
+    shared("mask_inverted"),
+    shared("padding_hides_queries", "axis", "of queries"),
+    Mistake(
+        "no_query_axis",
+        "axis",
+        "missing",
+        "Your mask has no axis for the queries: (batch, n_k) would meet the scores as "
+        "(n_q, n_k). Its shape is (..., 1, n_k).",
+    ),
+    Mistake(
+        "queries_hidden_too",
+        "axis",
+        "square",
+        "You hid the rows of padded queries as well as the columns of padded keys; padding "
+        "hides keys.",
+    ),
+    Mistake(
+        "one_token_too_many",
+        "edge",
+        "one more",
+        "You are off by one: key number `length`, counted from 0, is padding already.",
+    ),
+    Mistake(
+        "one_token_too_few",
+        "edge",
+        "one fewer",
+        "You are off by one: you hid the last real token of each sequence.",
+    ),
+    Mistake("wrong_end", "end", "other", "You put the padding at the wrong end of the sequence."),
+    Mistake(
+        "longest_for_all",
+        "one_length",
+        "longest",
+        "You used the longest length for every sequence of the batch.",
+    ),
+    Mistake(
+        "first_for_all",
+        "one_length",
+        "first",
+        "You used the length of the first sequence for the whole batch.",
+    ),
+    Mistake(
+        "mask_of_numbers",
+        "made_of",
+        "ones and zeros",
+        "Your mask is made of numbers; masks here are boolean (dtype bool).",
+    ),
+    Mistake(
+        "mask_to_be_added",
+        "made_of",
+        "zeros and -inf",
+        "You made the mask that is added to scores (0 and -inf); a boolean one is asked for.",
+    ),
+)
+
+
+def _made_of(visible, what):
+    if what == "ones and zeros":
+        return visible.astype(float)
+    if what == "zeros and -inf":
+        return np.where(visible, 0, -np.inf)
+    return visible
+
+
+# ---------------------------------------------------------------- one head
+
+
+def attention(
+    query,
+    key,
+    value,
+    mask=None,
+    *,
+    base=np.e,
+    twist=None,
+    followed="yes",
+    axes="last two",
+    read="values",
+    compared="as they are",
+    returns="both",
+    **switches,
+):
+    """(output, weights) of `attend`; ``twist(key, n_q)`` may give another key, a bias, a mask."""
+    if axes == "all reversed" and np.ndim(key) > 2:
+        raise ValueError("matmul: shapes do not fit")
+    if axes == "key by query":
+        if np.shape(query) != np.shape(key):
+            raise ValueError("shapes do not fit")
+        query, key = key, query
+    bias, extra = None, None
+    if compared == "unit length":
+        query, key = (a / np.linalg.norm(a, axis=-1, keepdims=True) for a in (query, key))
+    compared_key = key
+    if twist is not None and followed == "yes":
+        compared_key, bias, extra = twist(key, np.shape(query)[-2])
+    if extra is not None:
+        mask = extra if mask is None else mask & extra
+    factor = 1.0 if switches.get("softmax_over") == "nothing" else np.log(base)
+    result = attend(
+        query * factor,
+        compared_key,
+        key if read == "keys" else value,
+        bias=None if bias is None else bias * factor,
+        mask=mask,
+        **switches,
+    )
+    both = {
+        "both": (result.output, result.weights),
+        "weights first": (result.weights, result.output),
+        "output alone": result.output,
+        "scores for weights": (result.output, result.scores / factor),
+    }
+    return both[returns]
+
+
+HEAD_MISTAKES = (
+    *(
+        shared(name)
+        for name in (
+            "no_scale",
+            "divided_by_d_k",
+            "scaled_by_value_width",
+            "scaled_by_number_of_keys",
+            "multiplied_by_root",
+            "scaled_after_softmax",
+            "softmax_over_queries",
+            "softmax_over_everything",
+            "scores_used_as_weights",
+            "exp_not_normalised",
+            "hard_maximum",
+            "uniform_weights",
+            "weights_transposed",
+            "mask_ignored",
+            "masked_after_softmax",
+            "hidden_scores_zero",
+            "mask_inverted",
+            "empty_row_nan",
+            "empty_row_uniform",
+        )
+    ),
+    Mistake(
+        "all_axes_reversed",
+        "axes",
+        "all reversed",
+        "key.T reverses all axes, so a batch breaks it. Exchange the last two: "
+        "np.swapaxes(key, -1, -2).",
+    ),
+    Mistake(
+        "keys_ask",
+        "axes",
+        "key by query",
+        "You multiplied K by Q transposed: your rows belong to keys. Rows belong to queries.",
+        "a published exercise check accepts it",
+    ),
+    Mistake(
+        "keys_read",
+        "read",
+        "keys",
+        "You applied the weights to the keys; what is read are the values.",
+    ),
+    Mistake(
+        "cosine_compared",
+        "compared",
+        "unit length",
+        "You compared directions only (cosine): the dot product also counts the lengths.",
+    ),
+    Mistake(
+        "weights_returned_first",
+        "returns",
+        "weights first",
+        "You returned (weights, output); asked for is (output, weights).",
+    ),
+    Mistake(
+        "output_alone",
+        "returns",
+        "output alone",
+        "You returned the output alone; asked for is (output, weights).",
+    ),
+    Mistake(
+        "scores_returned",
+        "returns",
+        "scores for weights",
+        "You returned the scores where the weights are asked for: softmax makes weights of scores.",
+        "datawhalechina/happy-llm, issue 161 (scores and weights confused in words)",
+    ),
+)

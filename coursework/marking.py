@@ -1,0 +1,109 @@
+"""Compare what the student's code gave with the reference, and name the mistake."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from coursework.wire import Other
+
+RTOL = 1e-5
+
+
+@dataclass(frozen=True)
+class Raised:
+    """Somebody's code raised this instead of giving a value."""
+
+    error: str
+    text: str = ""
+    line: int | None = None
+
+
+class Answers:
+    """What the reference and its mistakes give on every check, each calculated once."""
+
+    def __init__(self):
+        self._kept = {}
+
+    def known(self, question, check, mistakes=()):
+        """The value or `Raised` of the reference with these mistakes."""
+        key = question.name, check.name, tuple(mistake.name for mistake in mistakes)
+        if key not in self._kept:
+            switches = {}
+            for mistake in mistakes:
+                switches |= mistake.switches
+            with np.errstate(all="ignore"):
+                try:
+                    value = question.known(*check.args, **check.kwargs, **switches)
+                except Exception as error:  # a mistake may not fit the shapes
+                    value = Raised(type(error).__name__, str(error))
+            self._kept[key] = value
+        return self._kept[key]
+
+    def diagnose(self, question, got):
+        """The known mistake, or the two together, that give exactly this; () if none does.
+
+        Parameters
+        ----------
+        question : Question
+        got : dict
+            By name of check: a value or `Raised`.
+        """
+        for together in (1, 2):
+            for mistakes in combinations(question.mistakes, together):
+                if len({mistake.switch for mistake in mistakes}) == together and all(
+                    same(got[check.name], self.known(question, check, mistakes), check.atol)
+                    for check in question.checks
+                ):
+                    return mistakes
+        return ()
+
+    def passes(self, question, check, got):
+        """Whether the value is right."""
+        if question.judge is not None:
+            return not isinstance(got, Raised) and not question.judge(got)
+        right = self.known(question, check)
+        return not isinstance(got, Raised) and same(got, right, check.atol)
+
+
+def same(got: Any, want: Any, atol: float = 1e-7) -> bool:
+    """Same structure, shape, kind (boolean or number) and values; exceptions by their type."""
+    if isinstance(got, Raised) or isinstance(want, Raised):
+        return isinstance(got, Raised) and isinstance(want, Raised) and got.error == want.error
+    if isinstance(want, tuple):
+        return (
+            isinstance(got, tuple)
+            and len(got) == len(want)
+            and all(same(g, w, atol) for g, w in zip(got, want, strict=True))
+        )
+    got, want = as_array(got), np.asarray(want)
+    if got is None or got.shape != want.shape or (got.dtype == bool) != (want.dtype == bool):
+        return False
+    return np.allclose(got, want, RTOL, atol, equal_nan=True)
+
+
+def as_array(value):
+    """An untrusted value as an array of numbers, or None."""
+    if value is None or isinstance(value, str | dict | Other | Raised):
+        return None
+    if isinstance(value, tuple) and not all(isinstance(v, tuple | int | float) for v in value):
+        return None
+    try:
+        array = np.asarray(value)
+    except (ValueError, OverflowError):
+        return None
+    return array if array.dtype.kind in "biuf" else None
+
+
+def shape_of(value):
+    """What to call the form of a value in feedback."""
+    if isinstance(value, tuple):
+        return "(" + ", ".join(shape_of(part) for part in value[:6]) + ")"
+    array = as_array(value)
+    if array is None:
+        return (
+            repr(value)[:60] if isinstance(value, Other) or value is None else type(value).__name__
+        )
+    kind = "booleans" if array.dtype == bool else "numbers"
+    return f"{kind} of shape {array.shape}" if array.ndim else f"one of {kind}"

@@ -1,0 +1,297 @@
+"""Where a student's process runs, and how it is ended.
+
+`Bubblewrap` is what `grade` uses. `SeparateUser` is for a container that cannot nest and runs as
+root (Gradescope). `Unprotected` is what ``--unsafe`` means.
+"""
+
+import contextlib
+import os
+import platform
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+PROGRAM = (HERE / "wire.py", HERE / "worker.py")
+PACKAGES = Path(np.__file__).resolve().parents[1]
+ENVIRONMENT = {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"} | {
+    name: os.environ[name]
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+    if name in os.environ
+}
+
+# System calls that a calculation never needs: new processes and threads, sockets, shared memory
+# outside the memory limit, name spaces, tracing. (Machine name: audit number, call numbers.)
+FORBIDDEN_CALLS = {
+    "x86_64": (
+        0xC000003E,
+        (
+            29,
+            30,
+            41,
+            53,
+            56,
+            57,
+            58,
+            64,
+            68,
+            101,
+            165,
+            240,
+            248,
+            249,
+            250,
+            272,
+            298,
+            308,
+            310,
+            319,
+            321,
+            322,
+            323,
+            425,
+            435,
+        ),
+    ),
+    "aarch64": (
+        0xC00000B7,
+        (
+            40,
+            97,
+            117,
+            180,
+            186,
+            190,
+            194,
+            196,
+            198,
+            199,
+            217,
+            218,
+            219,
+            220,
+            241,
+            268,
+            270,
+            279,
+            280,
+            281,
+            282,
+            425,
+            435,
+        ),
+    ),
+}
+
+
+class SandboxError(Exception):
+    """The sandbox cannot be had here; the text says how to get it."""
+
+
+class Bubblewrap:
+    """No network, no file but Python and numpy, nothing to write to, no second process."""
+
+    def __init__(self, hidden=()):
+        self.hidden = [Path(p).resolve() for p in hidden]
+        self.seen = _interpreter()
+        for folder in self.hidden:
+            for root in self.seen:
+                if folder.is_relative_to(root):
+                    raise SandboxError(
+                        f"{folder} lies inside {root}, which the sandbox shows to student code "
+                        "because Python lives there: move it somewhere else."
+                    )
+        if not shutil.which("bwrap"):
+            raise SandboxError(
+                "bubblewrap is not installed. On Debian and Ubuntu: sudo apt install bubblewrap. "
+                "It exists for Linux only: on another system grade in a Linux container or use an "
+                "export (nbgrader, Gradescope)."
+            )
+        if platform.machine() not in FORBIDDEN_CALLS:
+            raise SandboxError(f"no list of system calls for {platform.machine()} machines")
+
+    def start(self, read, write):
+        """Start the worker on two file descriptors; returns the process."""
+        filter_read, filter_write = os.pipe()
+        os.write(filter_write, _filter(*FORBIDDEN_CALLS[platform.machine()]))
+        os.close(filter_write)
+        command = [
+            "bwrap",
+            "--unshare-all",
+            "--unshare-user",
+            "--disable-userns",
+            "--uid",
+            "65534",
+            "--gid",
+            "65534",
+            "--cap-drop",
+            "ALL",
+            "--die-with-parent",
+            "--new-session",
+            "--clearenv",
+            "--seccomp",
+            str(filter_read),
+        ]
+        for name, value in ENVIRONMENT.items():
+            command += ["--setenv", name, value]
+        for path in self.seen:
+            command += ["--ro-bind", str(path), str(path)]
+        for extra in ("site-packages", "dist-packages"):
+            if (folder := Path(sysconfig.get_path("stdlib")) / extra).is_dir():
+                command += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
+        for path in PROGRAM:
+            command += ["--ro-bind", str(path), f"/box/{path.name}"]
+        for name in ("numpy", "numpy.libs"):
+            if (PACKAGES / name).is_dir():
+                command += ["--ro-bind", str(PACKAGES / name), f"/box/packages/{name}"]
+        command += [
+            "--dev-bind",
+            "/dev/null",
+            "/dev/null",
+            "--chdir",
+            "/box",
+            "--remount-ro",
+            "/",
+            "--",
+            *_worker(read, write, program="/box/worker.py", packages="/box/packages"),
+        ]
+        try:
+            return _popen(command, (read, write, filter_read), env={"PATH": os.environ["PATH"]})
+        finally:
+            os.close(filter_read)
+
+    def stop(self, process):
+        """End the process and, with its process name space, everything it may have started."""
+        process.kill()
+        process.wait()
+
+    @staticmethod
+    def advice(reason):
+        """What to do when it does not start."""
+        return (
+            f"bubblewrap does not start here: {reason or 'no reason given'}\n"
+            "Ubuntu since 24.04 and many hosted machines forbid it to users. As administrator:\n"
+            "    sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
+            "or, elsewhere,\n"
+            "    sudo sysctl -w kernel.unprivileged_userns_clone=1\n"
+            "and to a container that runs this add\n"
+            "    --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
+        )
+
+
+class SeparateUser:
+    """A user of its own, who may read neither sources nor submissions: for root in a container.
+
+    The worker starts as root, so that it can read Python wherever it is installed, and becomes
+    that user before the first message.
+    """
+
+    def __init__(self, hidden=()):
+        if os.geteuid() != 0:
+            raise SandboxError("a separate user needs root")
+        self.user = 2_000_000 + os.getpid() % 1_000_000
+        for folder in hidden:
+            os.chown(folder, 0, 0)
+            os.chmod(folder, 0o700)
+
+    def start(self, read, write):
+        """Start the worker on two file descriptors; returns the process."""
+        return _popen(_worker(read, write, self.user), (read, write), env=ENVIRONMENT, cwd="/")
+
+    def stop(self, process):
+        """End every process of the user at once: a fork bomb cannot run away from that."""
+        killer = os.fork()
+        if not killer:
+            os.setgroups([])
+            os.setgid(self.user)
+            os.setuid(self.user)
+            try:
+                os.kill(-1, signal.SIGKILL)
+            finally:
+                os._exit(0)
+        os.waitpid(killer, 0)
+        process.kill()
+        process.wait()
+
+
+class Unprotected:
+    """No wall: memory, time and output are limited, but every file and the network are open."""
+
+    def __init__(self, hidden=()):
+        pass
+
+    def start(self, read, write):
+        """Start the worker on two file descriptors; returns the process."""
+        return _popen(_worker(read, write), (read, write), env=ENVIRONMENT)
+
+    def stop(self, process):
+        """End the process and its group."""
+        for kill in (lambda: os.killpg(process.pid, signal.SIGKILL), process.kill):
+            with contextlib.suppress(OSError):
+                kill()
+        process.wait()
+
+
+def _popen(command, fds, **options):
+    return subprocess.Popen(
+        command,
+        pass_fds=fds,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        **options,
+    )
+
+
+def _python():
+    return os.path.realpath(sys.executable)
+
+
+def _worker(read, write, user="-", program=PROGRAM[-1], packages=PACKAGES):
+    parts = [_python(), "-I", "-S", "-B", program, read, write, packages, user]
+    return [str(part) for part in parts]
+
+
+def _interpreter():
+    """The files that Python itself needs: nothing else of the machine is shown."""
+    library = sysconfig.get_config_var("INSTSONAME") or ""
+    candidates = [
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/usr/lib64",
+        "/etc/alternatives",
+        "/etc/ld.so.cache",
+        _python(),
+        sysconfig.get_path("stdlib"),
+        sysconfig.get_path("platstdlib"),
+        os.path.join(sysconfig.get_config_var("LIBDIR") or "", library) if library else "",
+    ]
+    found = sorted({Path(p) for p in candidates if p and os.path.exists(p)})
+    return [p for p in found if not any(p != q and p.is_relative_to(q) for q in found)]
+
+
+def _filter(audit, calls):
+    """The seccomp program: kill other architectures, refuse the forbidden calls, allow the rest."""
+
+    def step(code, true, false, value):
+        return struct.pack("<HBBI", code, true, false, value)
+
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
+    refuse, allow = 0x00050001, 0x7FFF0000  # EPERM
+    lines = [
+        step(load, 0, 0, 4),
+        step(equal, 1, 0, audit),
+        step(give, 0, 0, 0x80000000),
+        step(load, 0, 0, 0),
+        step(at_least, len(calls) + 1, 0, 0x40000000),
+    ]
+    lines += [step(equal, len(calls) - k, 0, call) for k, call in enumerate(calls)]
+    return b"".join(lines) + step(give, 0, 0, allow) + step(give, 0, 0, refuse)

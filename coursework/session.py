@@ -1,0 +1,96 @@
+"""One conversation with a student's process: start it, run cells, call functions, end it."""
+
+import os
+import secrets
+import time
+
+from coursework import wire
+
+GRACE = 2.0  # seconds
+PATIENCE = 2  # so much longer than its processor time may a cell or a call take by the clock
+
+
+class SessionError(Exception):
+    """The process died, hung or talked nonsense; the text says which, for the student."""
+
+
+class Session:
+    """A student's process in a box: `open` waits for it, `close` ends it; or use ``with``.
+
+    Parameters
+    ----------
+    box : Bubblewrap, SeparateUser or Unprotected
+    deadline : float
+        Time of ``time.monotonic()`` at which all patience ends.
+    """
+
+    def __init__(self, box, deadline):
+        self.box, self.deadline = box, deadline
+        theirs_read, self.write = os.pipe()
+        self.read, theirs_write = os.pipe()
+        os.set_blocking(self.write, False)
+        try:
+            self.process = box.start(theirs_read, theirs_write)
+        finally:
+            os.close(theirs_read)
+            os.close(theirs_write)
+        self.ended = False
+
+    def open(self):
+        """Wait until the process is ready."""
+        self._receive(30)
+
+    def __enter__(self):
+        try:
+            self.open()
+        except SessionError:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """End the process for certain."""
+        if not self.ended:
+            self.ended = True
+            self.box.stop(self.process)
+            os.close(self.read)
+            os.close(self.write)
+
+    def ask(self, message, seconds, serve=None):
+        """Send a message, answer what the process needs from the reference, return its reply.
+
+        Only what carries this message's number is a reply: whatever else the process sent before
+        is thrown away, so it can disturb nothing that comes later.
+        """
+        number = secrets.token_hex(8)
+        self._send(message | {"seconds": seconds, "id": number})
+        end = time.monotonic() + PATIENCE * seconds + GRACE
+        while True:
+            reply = self._receive(end - time.monotonic())
+            if reply.get("id") != number:
+                continue
+            if "need" not in reply:
+                return reply
+            self._send(serve(reply) if serve else {"error": "Refused", "text": "not given here"})
+
+    def _receive(self, seconds):
+        try:
+            return wire.receive(self.read, min(time.monotonic() + seconds, self.deadline))
+        except (wire.WireError, OSError) as error:
+            raise SessionError(str(error)) from None
+
+    def _send(self, message):
+        """Write without ever waiting for long: a process that does not read is ended."""
+        left, end = memoryview(wire.dumps(message)), min(time.monotonic() + GRACE, self.deadline)
+        while left:
+            try:
+                left = left[os.write(self.write, left) :]
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise SessionError("did not read what it was sent and was stopped") from None
+                time.sleep(0.001)
+            except OSError:
+                raise SessionError("ended its own process") from None

@@ -1,0 +1,373 @@
+"""What was handed in: find it in whatever a learning platform hands out, and read it.
+
+Nothing is unpacked to disk and no link is followed, so a submission can name no file but itself.
+Whatever cannot be read keeps its place in the list, with the reason.
+"""
+
+import hashlib
+import io
+import json
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+FILE_LIMIT = 30 * 2**20  # bytes of one notebook
+ENTRY_LIMIT = 5000  # files in one archive
+STUDENT_LIMIT = 100 * 2**20  # bytes of everything that one student hands in
+CELL_LIMIT = 2000
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    EOFError,
+    ValueError,
+)
+MOODLE = re.compile(r"(.+)_(\d+)_assignsubmission_\w+?_?$")
+CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_(\d+)_.+$")
+NOISE = re.compile(r"(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*|Thumbs\.db)(/|$)")
+
+
+class Unreadable(Exception):
+    """A file is no notebook; the text is a sentence for whoever handed it in."""
+
+
+@dataclass
+class Cell:
+    """One cell as it was handed in."""
+
+    kind: str  # "code" or "markdown"
+    source: str
+    id: str = ""
+
+
+@dataclass
+class Submission:
+    """Everything of one student.
+
+    Attributes
+    ----------
+    student : str
+        Name safe for files, unique in the batch.
+    name, moodle, canvas : str
+        What the platform calls the person, as far as the file name says.
+    file : str
+        Which file counts.
+    cells : list of Cell or None
+        None if there is nothing to run; then `reason` says why.
+    notes : list of str
+        What was repaired or chosen, for the feedback.
+    digest : str
+        Of all that was handed in, to notice changes.
+    """
+
+    student: str
+    name: str
+    file: str = ""
+    cells: list[Cell] | None = None
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
+    moodle: str = ""
+    canvas: str = ""
+    digest: str = ""
+
+
+@dataclass
+class _File:
+    path: str
+    order: tuple  # later is larger
+    read: Callable  # gives bytes, or raises Unreadable
+
+
+def collect(where, wanted):
+    """All submissions of a folder or zip, sorted by student.
+
+    Parameters
+    ----------
+    where : path
+        A folder or a zip.
+    wanted : set of str
+        Names that the assignment asks for: of several notebooks the one that defines most of
+        them counts, then the latest.
+    """
+    where = Path(where)
+    if not where.exists():
+        raise FileNotFoundError(f"submissions: {where} does not exist")
+    everything = (
+        _folder(where) if where.is_dir() else _archive("", (), partial(zipfile.ZipFile, where))
+    )
+    files = _without_common_folder(everything)
+    groups = {}
+    for file in files:
+        top = PurePosixPath(file.path).parts[0]
+        groups.setdefault(_owner(top), []).append(file)
+    found, taken = [], set()
+    for (name, moodle, canvas), group in sorted(groups.items()):
+        student = re.sub(r"[^\w.@+-]+", "_", name).strip("._")[:60] or "unnamed"
+        if student.lower() in taken:
+            student += f"-{moodle or canvas or len(taken)}"
+        taken.add(student.lower())
+        submission = Submission(student, name, moodle=moodle, canvas=canvas)
+        _choose(submission, group, wanted)
+        found.append(submission)
+    return found
+
+
+def read(raw):
+    """Cells and notes of a notebook, however damaged; raises `Unreadable`."""
+    if not raw.strip():
+        raise Unreadable("the file is empty")
+    if len(raw) > FILE_LIMIT:
+        raise Unreadable(
+            f"the file has {len(raw) / 2**20:.0f} MiB; clear the outputs and hand in again"
+        )
+    if raw[:4] == b"PK\x03\x04":
+        raise Unreadable("the file is a zip that was renamed to .ipynb")
+    if raw[:4] == b"%PDF":
+        raise Unreadable("the file is a PDF; hand in the notebook itself (.ipynb)")
+    text, notes = _decoded(raw)
+    if re.search(r"^<{7} ", text, re.M):
+        raise Unreadable("the file contains the marks of an unfinished merge (<<<<<<<)")
+    if text.lstrip()[:1] == "<":
+        raise Unreadable("the file is a web page, not the notebook; download the .ipynb file")
+    try:
+        book = json.loads(text)
+    except RecursionError:
+        raise Unreadable("the file is nested too deeply to be a notebook") from None
+    except ValueError as error:
+        book = _salvaged(text)
+        if not book["cells"]:
+            raise Unreadable(f"the file is no notebook: {str(error)[:80]}") from None
+        notes.append(
+            f"the file is cut off or damaged; the first {len(book['cells'])} cells could be read"
+        )
+    cells = _cells(book)
+    if len(cells) > CELL_LIMIT:
+        raise Unreadable(f"the notebook has {len(cells)} cells; {CELL_LIMIT} is the limit")
+    if not cells:
+        raise Unreadable("the notebook has no cells")
+    return cells, notes
+
+
+def _decoded(raw):
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return raw.decode("utf-16", errors="replace"), ["the file was UTF-16, not UTF-8"]
+    try:
+        return raw.decode("utf-8-sig"), []
+    except UnicodeDecodeError:
+        return raw.decode("latin-1"), ["the file was not UTF-8; it was read as Latin-1"]
+
+
+def _salvaged(text):
+    """Whole cells of a file that breaks off."""
+    cells, decoder = [], json.JSONDecoder()
+    start = re.search(r'"cells"\s*:\s*\[', text)
+    position = start.end() if start else len(text)
+    while position < len(text):
+        position = re.compile(r"[\s,]*").match(text, position).end()
+        try:
+            cell, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            break
+        cells.append(cell)
+    return {"cells": cells}
+
+
+def _cells(book):
+    if isinstance(book, dict) and isinstance(book.get("worksheets"), list):  # notebook format 3
+        book = {
+            "cells": [
+                c
+                for sheet in book["worksheets"]
+                if isinstance(sheet, dict)
+                for c in sheet.get("cells") or ()
+            ]
+        }
+    if not isinstance(book, dict) or not isinstance(book.get("cells"), list):
+        raise Unreadable("the file is JSON but no notebook: it has no list of cells")
+    found = []
+    for cell in book["cells"]:
+        if not isinstance(cell, dict):
+            continue
+        source = cell.get("source", cell.get("input", ""))
+        if isinstance(source, list):
+            source = "".join(part for part in source if isinstance(part, str))
+        kind = "code" if cell.get("cell_type") == "code" else "markdown"
+        if isinstance(source, str):
+            found.append(Cell(kind, source, _identity(cell)))
+    return found
+
+
+def _identity(cell):
+    """Which cell of the release this is, as its metadata or its id says."""
+    metadata = cell.get("metadata")
+    for key in ("coursework", "nbgrader"):
+        own = metadata.get(key) if isinstance(metadata, dict) else None
+        if isinstance(own, dict):
+            role, name = own.get("role"), own.get("name")
+            said = own.get("grade_id") or (f"{role}-{name}" if name else None)
+            if isinstance(said, str):
+                return said
+    return cell["id"] if isinstance(cell.get("id"), str) else ""
+
+
+def defined(source):
+    """Names that a cell defines at its left margin."""
+    return {a or b for a, b in re.findall(r"^(?:def\s+(\w+)|(\w+)\s*=(?!=))", source, re.M)}
+
+
+def _choose(submission, group, wanted):
+    """Fill in the one file of a group that counts."""
+    best, seen, reasons, size, digest = None, 0, [], 0, hashlib.sha256()
+    for file in sorted(group, key=lambda f: f.order):
+        try:
+            if size > STUDENT_LIMIT:
+                raise Unreadable("too much was handed in before it")
+            raw = file.read()
+            size += len(raw)
+            digest.update(raw)
+            cells, notes = _read_as(PurePosixPath(file.path).suffix.lower(), raw)
+        except Unreadable as error:
+            reasons.append(f"{file.path}: {error}")
+            continue
+        seen += 1
+        names = set().union(*(defined(c.source) for c in cells if c.kind == "code")) & wanted
+        written = sum(c.kind == "code" and "NotImplementedError" not in c.source for c in cells)
+        rank = len(names), written
+        if best is None or rank >= best[0]:
+            best = rank, file, cells, notes
+    submission.digest = digest.hexdigest()
+    if best is None:
+        submission.reason = "; ".join(reasons)
+        return
+    _, file, submission.cells, notes = best
+    submission.file = file.path
+    submission.notes += notes
+    if seen > 1:
+        submission.notes.append(
+            f"{seen} notebooks were handed in; {PurePosixPath(file.path).name} counts "
+            "(it answers most; among equals the latest)"
+        )
+    submission.notes += [f"left aside: {reason}" for reason in reasons]
+
+
+def _read_as(suffix, raw):
+    """Cells and notes of a file, by what its name says it is."""
+    if suffix == ".py":
+        return [Cell("code", _decoded(raw)[0])], ["a script was handed in"]
+    if suffix not in (".ipynb", ".json", ".txt", ""):
+        raise Unreadable(f"a {suffix} file is no notebook (.ipynb)")
+    return read(raw)
+
+
+def _owner(top):
+    """(name, Moodle id, Canvas id) that the top name of a file or folder says."""
+    if moodle := MOODLE.match(top):
+        return moodle[1], moodle[2], ""
+    if canvas := CANVAS.match(top):
+        return canvas[1], "", canvas[2]
+    return re.sub(r"\.(ipynb|zip|py|json|txt)$", "", top, flags=re.I), "", ""
+
+
+def _folder(where):
+    """Regular files below a folder; links and devices are named, never opened."""
+    files = []
+    for path in sorted(where.rglob("*")):
+        inside = path.relative_to(where).as_posix()
+        mode = path.lstat().st_mode
+        if NOISE.search(inside) or any((where / p).is_symlink() for p in _parents(inside)):
+            continue
+        order = (path.lstat().st_mtime_ns, inside)
+        if stat.S_ISDIR(mode):
+            continue
+        if stat.S_ISLNK(mode):
+            files.append(_File(inside, order, _refusing("a link, and links are not followed")))
+        elif not stat.S_ISREG(mode):
+            files.append(_File(inside, order, _refusing("not a file")))
+        elif path.suffix.lower() == ".zip":
+            files += _archive(inside, order, partial(zipfile.ZipFile, path))
+        else:
+            files.append(_File(inside, order, partial(_from_disk, path)))
+    tops = {PurePosixPath(file.path).parts[0] for file in files}
+    for path in sorted(where.iterdir()):
+        if path.is_dir() and path.name not in tops and not NOISE.search(path.name):
+            files.append(_File(path.name, (0, ""), _refusing("the folder has nothing to grade")))
+    return files
+
+
+def _parents(inside):
+    return [parent.as_posix() for parent in PurePosixPath(inside).parents]
+
+
+def _archive(inside, order, opened, depth=0):
+    """Files of a zip; nothing is written to disk and each is read only when it is needed."""
+    prefix = f"{inside}/" if inside else ""
+    files = []
+    try:
+        with opened() as archive:
+            entries = archive.infolist()
+    except (*ZIP_ERRORS, Unreadable) as error:
+        why = f"the zip cannot be opened: {str(error)[:80]}"
+        return [_File(f"{prefix}archive", order, _refusing(why))]
+    if len(entries) > ENTRY_LIMIT:
+        why = f"the zip has {len(entries)} files; {ENTRY_LIMIT} is the limit"
+        return [_File(f"{prefix}archive", order, _refusing(why))]
+    for entry in entries:
+        parts = PurePosixPath(entry.filename).parts
+        name = "/".join(part for part in parts if part not in ("/", ".."))
+        if entry.is_dir() or not name or NOISE.search(name):
+            continue
+        later = (*order, entry.date_time, name)
+        read = partial(_unpacked, opened, entry)
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            read = _refusing("a link, and links are not followed")
+        if name.lower().endswith(".zip") and depth < 2:
+            files += _archive(prefix + name, later, partial(_reopened, read), depth + 1)
+        else:
+            files.append(_File(prefix + name, later, read))
+    return files or [_File(f"{prefix}archive", order, _refusing("the zip is empty"))]
+
+
+def _refusing(reason):
+    def read():
+        raise Unreadable(reason)
+
+    return read
+
+
+def _from_disk(path):
+    try:
+        if path.stat().st_size > FILE_LIMIT:
+            raise Unreadable("the file is too large; clear the outputs and hand in again")
+        return path.read_bytes()
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+
+
+def _unpacked(opened, entry):
+    try:
+        with opened() as archive, archive.open(entry) as stream:
+            content = stream.read(FILE_LIMIT + 1)
+    except ZIP_ERRORS as error:
+        raise Unreadable(f"cannot be unpacked: {str(error)[:80]}") from None
+    if len(content) > FILE_LIMIT:
+        raise Unreadable("it unpacks to far too much")
+    return content
+
+
+def _reopened(read):
+    return zipfile.ZipFile(io.BytesIO(read()))
+
+
+def _without_common_folder(files):
+    """Drop a folder that everything lies in, as zipping a folder makes it."""
+    tops = {PurePosixPath(f.path).parts[0] for f in files}
+    if len(tops) == 1 and all(len(PurePosixPath(f.path).parts) > 2 for f in files):
+        return [replace(file, path=file.path.split("/", 1)[1]) for file in files]
+    return files

@@ -1,0 +1,241 @@
+"""A folder as a course hands it in: attacks (hostile/*.cell) and damage (below), with scores.
+
+Every kind is made from the reference of A1, which has 26 points. An attack replaces one solution
+cell; its head says which, what the submission must score, and words that must be in its feedback.
+"""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+from coursework import release, source
+
+HOSTILE = Path(__file__).with_name("hostile")
+FULL = 26
+
+
+def solved(assignment, **replaced):
+    """The reference's notebook as data, with some solution cells replaced."""
+    cells = release.solved_cells(assignment)
+    book = json.loads(source.notebook(cells, assignment.name))
+    unknown = set(replaced) - {cell.name for cell in cells if cell.role == "solution"}
+    assert not unknown, f"no solution cells {unknown}"
+    for entry, cell in zip(book["cells"], cells, strict=True):
+        if cell.role == "solution" and cell.name in replaced:
+            entry["source"] = replaced[cell.name]
+    return book
+
+
+def attacks():
+    """(name, replaced cell, its text, score, words) of every file in hostile/."""
+    for path in sorted(HOSTILE.glob("*.cell")):
+        text = path.read_text(encoding="utf-8")
+        head = dict(line[2:].split(":", 1) for line in text.split("\n")[:3])
+        yield path.stem, head["replaces"].strip(), text, float(head["score"]), head["says"].strip()
+
+
+def damaged(assignment, folder):
+    """Write every kind of damage; returns {student: (score, words in the result)}."""
+    book = solved(assignment)
+    good = json.dumps(book).encode()
+    blank = release.release(assignment).encode()
+    expected = {}
+
+    def put(student, raw, score, words="", name="a1.ipynb"):
+        path = folder / student / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(raw)
+        expected[student] = score, words
+
+    def changed(**options):
+        copy = json.loads(good)
+        for cell in copy["cells"]:
+            for key, value in options.items():
+                cell[key] = value
+        return copy
+
+    put("as_it_should_be", good, FULL)
+    put("blank", blank, 0, "not written yet")
+    put("empty_file", b"", 0, "the file is empty")
+    put("white_space", b" \n\t ", 0, "the file is empty")
+    put("cut_off", json.dumps(book, indent=1).encode()[: len(good) // 2], None, "cut off")
+    put("cut_off_at_once", good[:40], 0, "no notebook")
+    put("random_bytes", bytes(range(256)) * 40, 0, "no notebook")
+    put("web_page", b"<!doctype html><title>Sign in</title>", 0, "a web page")
+    put("printed", b"%PDF-1.7 ...", 0, "a PDF")
+    put("document", b"PK\x03\x04 word", 0, "is no notebook", "homework.docx")
+    put("zip_as_notebook", _zipped({"a1.ipynb": good}), 0, "a zip that was renamed")
+    put("json_but_no_notebook", b'{"score": 26}', 0, "no list of cells")
+    put("json_list", b"[1, 2]", 0, "no list of cells")
+    put(
+        "merge_marks",
+        good.replace(b'{"cells"', b'\n<<<<<<< HEAD\n{"cells"', 1),
+        0,
+        "unfinished merge",
+    )
+    put("deep_json", b"[" * 10**6, 0, "nested too deeply")
+    put("no_cells", b'{"cells": [], "nbformat": 4}', 0, "no cells")
+    put(
+        "too_many_cells",
+        json.dumps({"cells": [{"cell_type": "code", "source": "x = 1"}] * 10**5}).encode(),
+        0,
+        "100000 cells",
+    )
+    put("far_too_large", b'{"cells": ["' + b"x" * (31 * 2**20) + b'"]}', 0, "too large")
+    accent = json.dumps(solved(assignment, share="# Réponse\nshare = ..."), ensure_ascii=False)
+    put("latin_1", accent.encode("latin-1", "replace"), FULL - 1, "Latin-1")
+    put("utf_16", good.decode().encode("utf-16"), FULL, "UTF-16")
+    put("byte_order_mark", b"\xef\xbb\xbf" + good, FULL)
+    put("renamed", good, FULL, name="Homework FINAL (3) korrigiert.ipynb")
+    put("without_suffix", good, FULL, name="download")
+    put("text_suffix", good, FULL, name="a1.ipynb.txt")
+    put("no_metadata", json.dumps(changed(metadata={}, id="")).encode(), FULL)
+    put(
+        "no_metadata_at_all",
+        json.dumps(
+            {
+                "cells": [
+                    {k: v for k, v in c.items() if k in ("cell_type", "source")}
+                    for c in book["cells"]
+                ]
+            }
+        ).encode(),
+        FULL,
+    )
+    put("reordered", json.dumps(book | {"cells": book["cells"][::-1]}).encode(), FULL)
+    put("cells_twice", json.dumps(book | {"cells": book["cells"] * 2}).encode(), FULL, "2 times")
+    put(
+        "cells_that_are_none",
+        json.dumps(book | {"cells": [*book["cells"], None, 7, "x", []]}).encode(),
+        FULL,
+    )
+    put(
+        "without_imports",
+        json.dumps(
+            book
+            | {"cells": [c for c in book["cells"] if "import numpy" not in "".join(c["source"])]}
+        ).encode(),
+        FULL,
+    )
+    put(
+        "format_3",
+        json.dumps(
+            {
+                "nbformat": 3,
+                "worksheets": [
+                    {
+                        "cells": [
+                            {
+                                "cell_type": c["cell_type"],
+                                "input" if c["cell_type"] == "code" else "source": c["source"],
+                            }
+                            for c in book["cells"]
+                        ]
+                    }
+                ],
+            }
+        ).encode(),
+        FULL,
+    )
+    put(
+        "strange_sources",
+        json.dumps(
+            book
+            | {
+                "cells": [
+                    {"cell_type": "code", "source": 5},
+                    {"cell_type": "code"},
+                    {"source": None},
+                    *book["cells"],
+                ]
+            }
+        ).encode(),
+        FULL,
+    )
+    magics = "%matplotlib inline\n!pip install numpy\n?np.exp\nnp.exp?\n"
+    put(
+        "magics",
+        json.dumps(
+            book
+            | {
+                "cells": [
+                    {"cell_type": "code", "source": "%%time\nimport numpy as np"},
+                    {"cell_type": "code", "source": "%%bash\nrm -rf /"},
+                    {"cell_type": "code", "source": magics},
+                    *book["cells"],
+                ]
+            }
+        ).encode(),
+        FULL,
+    )
+    put(
+        "nul_byte",
+        json.dumps(solved(assignment, softmax="def softmax(x):\0 pass")).encode(),
+        FULL - 5,
+        "null bytes",
+    )
+    edited = json.loads(good)
+    for cell in edited["cells"]:
+        if cell["id"] == "check-softmax":
+            cell["source"] = "print('softmax: the visible check passes')"
+    put("edited_check", json.dumps(edited).encode(), FULL, "was edited")
+    put(
+        "zipped", _zipped({"work/a1.ipynb": good, "__MACOSX/._a1.ipynb": b"x"}), FULL, name="a1.zip"
+    )
+    put("zip_in_zip", _zipped({"a1.zip": _zipped({"a1.ipynb": good})}), FULL, name="all.zip")
+    put("zip_slip", _zipped({"../../../slipped.ipynb": good}), FULL, name="a1.zip")
+    put("zip_bomb", _zipped({"a1.ipynb": b"0" * (400 * 2**20)}), 0, "far too much", name="a1.zip")
+    put("zip_with_link", _link_in_zip(), 0, "links are not followed", name="a1.zip")
+    put("broken_zip", _zipped({"a1.ipynb": good})[:-100], 0, "cannot be opened", name="a1.zip")
+    put("empty_zip", _zipped({}), 0, "the zip is empty", name="a1.zip")
+    put("picture", b"\x89PNG\r\n", 0, "no notebook", name="screenshot.png")
+    script = "\n\n".join("".join(c["source"]) for c in book["cells"] if c["cell_type"] == "code")
+    put("script", script.encode(), FULL, "a script", name="a1.py")
+    put("two_notebooks", blank, FULL, "2 notebooks", name="old.ipynb")
+    (folder / "two_notebooks" / "new.ipynb").write_bytes(good)
+    put("checkpoint_only", good, 0, "nothing to grade", name=".ipynb_checkpoints/a1.ipynb")
+    put("=HYPERLINK(0)", good, FULL)
+    (folder / "empty_folder").mkdir()
+    expected["empty_folder"] = 0, "nothing to grade"
+    (folder / "link_to_file").mkdir()
+    (folder / "link_to_file" / "a1.ipynb").symlink_to(folder / "as_it_should_be" / "a1.ipynb")
+    expected["link_to_file"] = 0, "links are not followed"
+    (folder / "link_to_folder").symlink_to(folder / "as_it_should_be")
+    expected["link_to_folder"] = 0, "links are not followed"
+    (folder / "loose.ipynb").write_bytes(good)
+    expected["loose"] = FULL, ""
+    moodle = folder / "Ada Lovelace_4711_assignsubmission_file_"
+    moodle.mkdir()
+    (moodle / "a1.ipynb").write_bytes(good)
+    expected["Ada_Lovelace"] = FULL, ""
+    (folder / "hoppergrace_LATE_815_99001_a1-1.ipynb").write_bytes(good)
+    expected["hoppergrace"] = FULL, ""
+    return expected
+
+
+def attacking(assignment, folder):
+    """Write every attack; returns {student: (score, words in the result)}."""
+    expected = {}
+    for name, cell, text, score, words in attacks():
+        book = solved(assignment, **{cell: text})
+        (folder / f"{name}.ipynb").write_text(json.dumps(book), encoding="utf-8")
+        expected[name] = score, words
+    return expected
+
+
+def _zipped(files):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, raw in files.items():
+            archive.writestr(name, raw)
+    return stream.getvalue()
+
+
+def _link_in_zip():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        link = zipfile.ZipInfo("a1.ipynb")
+        link.create_system, link.external_attr = 3, 0o120777 << 16
+        archive.writestr(link, "../as_it_should_be/a1.ipynb")
+    return stream.getvalue()

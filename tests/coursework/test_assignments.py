@@ -1,0 +1,126 @@
+"""Every assignment proves itself, in the open variant and in others; and the proof has teeth."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from coursework import release, selftest, source
+from coursework.model import OWN, load
+from coursework.sandbox import Bubblewrap
+
+NAMES = sorted(path.parent.name for path in OWN.glob("*/*.md"))
+KEYS = [f"course {k}" for k in range(6)]
+
+
+def test_the_assignments_are_there():
+    assert {"a1"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_open_variant(name):
+    assignment = load(name)
+    assert selftest.selftest(assignment, Bubblewrap([assignment.folder])) == []
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_course_variant(name, key):
+    assignment = load(name, key)
+    assert selftest.selftest(assignment, Bubblewrap([assignment.folder])) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_course_differs_in_tasks_and_inputs_but_not_in_points(name):
+    opened, one, other = load(name), load(name, KEYS[0]), load(name, KEYS[1])
+    assert opened.points == one.points == other.points
+    assert opened.written_points == one.written_points
+    assert len({a.text for a in (opened, one, other)}) == 3
+    assert one.text == load(name, KEYS[0]).text
+
+
+@pytest.mark.parametrize("key", [None, KEYS[0]])
+@pytest.mark.parametrize("name", NAMES)
+def test_release_is_reproducible_and_holds_no_secret(name, key):
+    assignment = load(name, key)
+    text = release.release(assignment)
+    assert text == release.release(load(name, key))
+    secrets = release.secrets(assignment)
+    assert len(secrets) > 50
+    assert not [secret for secret in secrets if json.dumps(secret)[1:-1] in text]
+    assert source.BEGIN not in text
+    assert "losses" not in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_enough_known_mistakes(name):
+    by_question = {q.name: len(q.mistakes) for q in load(name).questions}
+    assert sum(by_question.values()) >= 40
+    if name == "a1":
+        assert by_question["softmax"] >= 12
+        assert by_question["attention"] >= 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_visible_checks_fail_on_the_blank_notebook_and_tell_mistakes_apart(name):
+    seen = selftest.visible(load(name))
+    for question, kills in seen.items():
+        noticed = [mistake for mistake, said in kills.items() if said]
+        assert len(noticed) >= 2, (question, noticed)
+
+
+def _without_check(assignment, question, check):
+    questions = [
+        replace(q, checks=tuple(c for c in q.checks if c.name != check))
+        if q.name == question
+        else q
+        for q in assignment.questions
+    ]
+    return replace(assignment, questions=tuple(questions))
+
+
+def test_selftest_notices_a_check_that_is_gone():
+    weaker = _without_check(load("a1"), "attention", "nothing to read")
+    faults = selftest.selftest(weaker, Bubblewrap())
+    assert any("empty_row_nan" in fault for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("np.sqrt(query.shape[-1])", "query.shape[-1]", "reference, attention, scale"),
+        ("top = np.max(x, axis=axis, keepdims=True)", "top = np.zeros(1)", "large scores"),
+        (
+            "### BEGIN SOLUTION\n    return causal",
+            "### BEGIN SOLUTION\n    return 1 & causal",
+            "decoder",
+        ),
+    ],
+    ids=["scale", "overflow", "dtype"],
+)
+def test_selftest_notices_a_wrong_reference(right, wrong, said):
+    assignment = load("a1")
+    assert right in assignment.text
+    broken = replace(assignment, text=assignment.text.replace(right, wrong))
+    try:
+        release.release(broken)
+        faults = selftest.selftest(broken, Bubblewrap())
+    except release.ReleaseError as error:
+        faults = [str(error)]
+    assert any(said in fault or "check-" in fault for fault in faults), faults
+
+
+def test_release_refuses_a_solution_in_the_text():
+    assignment = load("a1")
+    leak = "total = np.sum(terms, axis=axis, keepdims=True)"
+    assert leak in assignment.text
+    with pytest.raises(release.ReleaseError, match="would contain"):
+        release.release(replace(assignment, text=f"The trick is `{leak}`.\n" + assignment.text))
+
+
+def test_a_source_with_a_gap_is_refused():
+    assignment = load("a1")
+    with pytest.raises(ValueError, match="<<missing>>"):
+        release.release(replace(assignment, text=assignment.text + "\n<<missing>>"))
+    with pytest.raises(FileNotFoundError, match="assignments there"):
+        load("a99")

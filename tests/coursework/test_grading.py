@@ -1,0 +1,286 @@
+"""Grades, diagnoses and feedback of single submissions; batches that stop, go on, and split."""
+
+import csv
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from coursework import __main__ as command
+from coursework import batch, pages, release, sandbox, submissions, tables, wire
+from coursework.grading import Grader, Limits
+from coursework.marking import Answers
+from coursework.model import load
+from tests.coursework import handed_in
+
+A1 = load("a1")
+
+
+@pytest.fixture(scope="module")
+def grader():
+    return Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 2))
+
+
+def graded(grader, **replaced):
+    raw = json.dumps(handed_in.solved(A1, **replaced)).encode()
+    cells, notes = submissions.read(raw)
+    result = grader.grade(submissions.Submission("someone", "Some One", cells=cells, notes=notes))
+    return {q["name"]: q for q in result["questions"]}, result
+
+
+TWO_MISTAKES = """
+def attention(query, key, value, mask=None):
+    scores = query @ np.swapaxes(key, -1, -2)
+    if mask is not None:
+        scores = np.where(mask, -np.inf, scores)
+    weights = softmax(scores)
+    return weights @ value, weights
+"""
+
+
+def test_two_mistakes_in_one_function_are_both_named(grader):
+    questions, result = graded(grader, attention=TWO_MISTAKES)
+    assert questions["attention"]["diagnosis"] == ["no_scale", "mask_inverted"]
+    assert result["score"] == A1.points - 7
+    page = pages.feedback(result)
+    assert all(said in page for said in ("You did not scale", "Your mask is inverted"))
+
+
+def test_one_wrong_softmax_costs_one_task(grader):
+    wrong = "def softmax(x, axis=-1):\n    e = np.exp(x)\n    return e / e.sum()\n"
+    questions, _ = graded(grader, softmax=wrong)
+    assert [n for n, q in questions.items() if q["score"] < q["max_score"]] == ["softmax"]
+    assert questions["softmax"]["diagnosis"] == ["softmax_over_everything", "no_maximum"]
+
+
+def test_an_unknown_mistake_shows_the_input_and_both_values(grader):
+    odd = "def causal_mask(n_q, n_k):\n    return np.eye(n_q, n_k, dtype=bool)\n"
+    questions, result = graded(grader, causal_mask=odd)
+    assert questions["causal_mask"]["diagnosis"] == []
+    values = questions["causal_mask"]["checks"][1]["values"]
+    assert values["input"] == "causal_mask(3, 6)"
+    assert "True" in values["yours"]
+    assert values["yours"] != values["right"]
+    assert "causal_mask(3, 6)" in pages.feedback(result)
+
+
+def test_lists_and_other_number_types_are_welcome(grader):
+    questions, _ = graded(
+        grader,
+        output_row=f"output_row = {np.asarray(A1.questions[8].known()).tolist()}",
+        share=f"share = np.float32({float(A1.questions[5].known())})",
+    )
+    assert questions["output_row"]["score"] == 1
+    assert questions["share"]["score"] == 1
+
+
+def test_an_error_names_type_text_and_line(grader):
+    questions, _ = graded(grader, padding_mask="\ndef padding_mask(a, b):\n    return a.nothing\n")
+    message = questions["padding_mask"]["checks"][0]["message"]
+    assert message == (
+        "AttributeError: 'numpy.ndarray' object has no attribute 'nothing' (line 3 of the cell)"
+    )
+
+
+def test_the_answer_in_words_waits_for_a_person(grader):
+    _, result = graded(grader)
+    assert result["written"][0]["score"] is None
+    assert result["written"][0]["answer"].startswith("A dot product is a sum")
+    assert tables.unread(result) == 1
+
+
+@pytest.mark.parametrize("question", A1.questions, ids=lambda q: q.name)
+def test_every_pair_of_known_mistakes_is_named_as_far_as_it_can_be_seen(question):
+    answers = Answers()
+    pairs = [
+        (a, b)
+        for i, a in enumerate(question.mistakes)
+        for b in question.mistakes[:i]
+        if a.switch != b.switch
+    ]
+    for pair in pairs[::7]:
+        got = {c.name: answers.known(question, c, pair) for c in question.checks}
+        named = answers.diagnose(question, got)
+        right = all(answers.passes(question, c, got[c.name]) for c in question.checks)
+        assert named or right, [m.name for m in pair]
+
+
+# ---------------------------------------------------------------- batches
+
+
+@pytest.fixture
+def folder(tmp_path):
+    where = tmp_path / "in"
+    where.mkdir()
+    good = json.dumps(handed_in.solved(A1))
+    for student in ("ann", "ben", "cem", "dora"):
+        (where / f"{student}.ipynb").write_text(good, encoding="utf-8")
+    (where / "eve.ipynb").write_text(release.release(A1), encoding="utf-8")
+    return where
+
+
+def run(folder, out, *options):
+    return command.main(["grade", "a1", str(folder), "--out", str(out), *options])
+
+
+def rows(out):
+    with open(out / "grades.csv", newline="", encoding="utf-8") as stream:
+        return {row["student"]: row for row in csv.DictReader(stream)}
+
+
+def test_a_batch_goes_on_where_it_stopped(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(folder, out) == 0
+    before = {p.name: p.stat().st_mtime_ns for p in (out / "results").iterdir()}
+    first = json.loads((out / "results" / "ann.json").read_text("utf-8"))
+    (out / "results" / "ben.json").write_text('{"version": "half', encoding="utf-8")
+    (folder / "cem.ipynb").write_text(release.release(A1), encoding="utf-8")
+    capsys.readouterr()
+    assert run(folder, out) == 0
+    assert "3 of 5 are graded already" in capsys.readouterr().err
+    assert json.loads((out / "results" / "ann.json").read_text("utf-8")) == first
+    scores = {student: row["total"] for student, row in rows(out).items()}
+    assert scores == {"ann": "26", "ben": "26", "cem": "0", "dora": "26", "eve": "0"}
+    assert before.keys() == {p.name for p in (out / "results").iterdir()}
+
+
+def test_shards_make_one_table(folder, tmp_path):
+    out = tmp_path / "out"
+    assert run(folder, out, "--shard", "0/2") == 0
+    assert len((out / "grades.csv").read_text("utf-8").splitlines()) == 1 + 3
+    assert run(folder, out, "--shard", "1/2", "--jobs", "1") == 0
+    assert len((out / "grades.csv").read_text("utf-8").splitlines()) == 1 + 5
+    assert run(folder, out, "--shard", "2/2") == 2
+
+
+def test_scores_of_written_answers_come_back(folder, tmp_path):
+    out = tmp_path / "out"
+    run(folder, out)
+    table = (out / "answers.csv").read_text("utf-8")
+    assert "ann,variance,4,,," in table
+    filled = tmp_path / "filled.csv"
+    filled.write_text(table.replace("ann,variance,4,,,", "ann,variance,4,3,well said,"), "utf-8")
+    assert run(folder, out, "--manual", str(filled)) == 0
+    assert rows(out)["ann"]["total"] == "29"
+    assert rows(out)["ann"]["unread"] == "0"
+    assert "well said" in (out / "feedback" / "ann.html").read_text("utf-8")
+    filled.write_text("student,question,score\nann,variance,9\n", "utf-8")
+    assert run(folder, out, "--manual", str(filled)) == 2
+
+
+def test_canvas_rows_follow_the_roster(folder, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
+        '"Berg, Ann",17,s17,ann,1\n"Fox, Fay",18,s18,fay,1\n',
+        "utf-8",
+    )
+    out = tmp_path / "out"
+    assert run(folder, out, "--canvas", str(roster), "--column", "A1 (99)") == 0
+    assert (out / "canvas.csv").read_text("utf-8").splitlines() == [
+        "Student,ID,SIS User ID,SIS Login ID,Section,A1 (99)",
+        '"Berg, Ann",17,s17,ann,1,26',
+        '"Fox, Fay",18,s18,fay,1,',
+    ]
+
+
+def test_without_a_sandbox_nothing_is_graded_unless_told(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    out = tmp_path / "out"
+    assert run(folder, out) == 2
+    said = capsys.readouterr().err
+    assert "bubblewrap is not installed" in said
+    assert not out.exists()
+    assert run(folder, out, "--unsafe") == 0
+    assert "can read your files" in capsys.readouterr().err
+
+
+def test_a_sandbox_that_does_not_start_says_how_to_mend_it(monkeypatch):
+    monkeypatch.setattr(sandbox, "_worker", lambda *a, **k: ["/nothing/here"])
+    with pytest.raises(sandbox.SandboxError, match="sysctl"):
+        batch.open_box(False, [])
+
+
+def test_assignments_inside_the_interpreter_are_refused(tmp_path):
+    inside = sandbox._interpreter()[0]
+    with pytest.raises(sandbox.SandboxError, match="move it"):
+        sandbox.Bubblewrap([inside / "assignments"])
+
+
+def test_a_new_version_of_a_check_grades_again(folder, tmp_path):
+    job = SimpleNamespace(course=None, cell_seconds=1, call_seconds=1)
+    first = batch._version(A1, job)
+    job.course = "autumn"
+    assert batch._version(A1, job) != first
+
+
+def test_check_prints_one_notebook(tmp_path, capsys):
+    path = tmp_path / "mine.ipynb"
+    path.write_text(json.dumps(handed_in.solved(A1, attention=TWO_MISTAKES)), "utf-8")
+    assert command.main(["check", "a1", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "You did not scale" in said
+    assert "19 of 30" in said
+
+
+# ---------------------------------------------------------------- the wire
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        2.5,
+        "text",
+        np.arange(6).reshape(2, 3),
+        np.float32(2),
+        np.array(True),
+        np.zeros((0, 3)),
+        (np.ones(2), (1, None)),
+        np.arange(12.0)[::2],
+        np.asfortranarray(np.eye(3)),
+    ],
+)
+def test_values_cross_unchanged(value):
+    import os
+
+    read, write = os.pipe()
+    wire.send(write, {"value": value, "kwargs": {"axis": 0}})
+    got = wire.receive(read)
+    os.close(read), os.close(write)
+    assert got["kwargs"] == {"axis": 0}
+    np.testing.assert_equal(got["value"], value)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        b"7",
+        b"[]",
+        b"{",
+        b'{"dict": 5}',
+        b'{"array": "O8", "shape": [1]}',
+        b'{"dict": {"v": {"array": "f8", "shape": [1000000]}}}',
+        b'{"dict": {"v": {"array": "f8", "shape": [-1]}}}',
+        b'{"dict": {"v": {"array": "f8", "shape": [1.5]}}}',
+        b'{"dict": {"v": ' + b'{"items": [' * 5000 + b"]}" * 5000 + b"}}",
+        b'{"dict": {"v": ' + b"9" * 10**5 + b"}}",
+    ],
+)
+def test_nonsense_on_the_wire_is_an_error_and_nothing_else(head):
+    import os
+    import struct
+    import threading
+
+    read, write = os.pipe()
+    data = struct.pack("<II", len(head), 0) + head
+    writer = threading.Thread(target=os.write, args=(write, data))
+    writer.start()
+    with pytest.raises(wire.WireError):
+        wire.receive(read)
+    writer.join()
+    os.close(read), os.close(write)

@@ -1,6 +1,6 @@
 # The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
 .DEFAULT_GOAL := help
-.PHONY: help book test test-peers test-site lint lab serve notebooks bench requirements clean
+.PHONY: help book test test-peers test-coursework release grade test-site lint lab serve notebooks bench requirements clean
 
 # One thread and one plot style everywhere, so that stored numbers and figures come out the same.
 export OMP_NUM_THREADS := 1
@@ -41,6 +41,17 @@ test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
 test-site: book .venv/site  ## the built site in a real browser
 	$(BIN)/pytest tests/site
 
+test-coursework: .venv-coursework/ready  ## assignments prove themselves, hostile folder, exports
+	@command -v bwrap >/dev/null || { echo "The sandbox needs bubblewrap: sudo apt install bubblewrap"; exit 1; }
+	.venv-coursework/bin/pytest tests/coursework
+
+release: .venv/ready  ## student notebooks: make release [ASSIGNMENT=a1] [COURSE=key]
+	$(BIN)/python -m coursework release $(ASSIGNMENT) $(if $(COURSE),--course "$(COURSE)")
+
+grade: .venv/ready  ## grade a folder: make grade ASSIGNMENT=a1 FOLDER=submissions [COURSE=key]
+	@test -n "$(ASSIGNMENT)" -a -n "$(FOLDER)" || { echo "make grade ASSIGNMENT=a1 FOLDER=submissions"; exit 1; }
+	$(BIN)/python -m coursework grade $(ASSIGNMENT) "$(FOLDER)" $(if $(COURSE),--course "$(COURSE)")
+
 lab: .venv/ready  ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter-trust $(NOTEBOOKS) >/dev/null  # so that stored widgets and SVG are shown at once
 	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/chapters/01_why_attention.ipynb
@@ -57,10 +68,11 @@ bench: .venv/ready  ## how long attention takes, by size
 requirements: .venv-uv/bin/uv  ## pin requirements*.txt again (delete them first to take newer versions)
 	$(COMPILE) --extra book --extra test -o requirements.txt
 	$(COMPILE) --extra site -c requirements.txt -o requirements-site.txt
+	$(COMPILE) --extra coursework -c requirements.txt -o requirements-coursework.txt
 	$(COMPILE) --extra peers -c requirements.txt --no-emit-package torch -o requirements-peers.txt
 
 clean:  ## remove all that make made: site, caches, environments
-	rm -rf _build book/node_modules .venv .venv-peers .venv-uv *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf _build book/node_modules .venv .venv-peers .venv-coursework .venv-uv *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 COMPILE = .venv-uv/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
@@ -75,6 +87,12 @@ COMPILE = .venv-uv/bin/uv pip compile --quiet --universal --generate-hashes --py
 
 .venv/site: requirements-site.txt .venv/ready
 	$(BIN)/python -m pip install -qq --require-hashes -r requirements-site.txt
+	@touch $@
+
+.venv-coursework/ready: requirements-coursework.txt pyproject.toml | .venv-coursework/pyvenv.cfg
+	@echo "Installing nbgrader (once, about a minute)"
+	.venv-coursework/bin/python -m pip install -qq --require-hashes -r requirements-coursework.txt
+	.venv-coursework/bin/python -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
 # The second step adds torch alone, see pyproject.toml for the reason.

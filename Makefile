@@ -1,6 +1,6 @@
 # The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
 .DEFAULT_GOAL := help
-.PHONY: help book test test-peers test-coursework release grade test-site lint lab serve notebooks bench requirements clean
+.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks bench requirements clean
 
 # One thread and one plot style everywhere, so that stored numbers and figures come out the same.
 export OMP_NUM_THREADS := 1
@@ -23,6 +23,12 @@ book: .venv/ready  ## build the site and print where it is
 	@# A build that follows a failed one would not repeat its warnings: it must start anew.
 	$(BIN)/jupyter-book build -W -n --keep-going . || { rm -rf _build; exit 1; }
 	@echo "Open $(CURDIR)/_build/html/index.html"
+
+pdf: book .venv/site  ## print the whole book as one PDF, with Chromium
+	$(BIN)/python tools/pdf.py
+
+zip: book  ## pack the built site, to be read without a network
+	@$(BIN)/python -c "import shutil; print(shutil.make_archive('_build/attention-by-hand', 'zip', '_build/html'))"
 
 test: lint  ## everything that needs pip alone: style, types, units, parity with ONNX, every notebook
 	$(BIN)/python -c "import matplotlib.pyplot"  # builds the font cache, which would speak up in a notebook

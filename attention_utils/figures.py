@@ -263,7 +263,13 @@ def draw_rows(
 
 
 def draw_matrix(
-    ax: Axes, matrix: ArrayLike, at: tuple[float, float], title: str, *, cell_width: float = 1.25
+    ax: Axes,
+    matrix: ArrayLike,
+    at: tuple[float, float],
+    title: str,
+    *,
+    cell_width: float = 1.25,
+    digits: int = 3,
 ) -> float:
     """Draw a matrix with its numbers, rows one unit high.
 
@@ -276,6 +282,7 @@ def draw_matrix(
     title : str
         Written above.
     cell_width : float, default 1.25
+    digits : int, default 3
 
     Returns
     -------
@@ -288,7 +295,7 @@ def draw_matrix(
     _draw_grid(ax, x, y, n, columns, SERIES[0], cell_width=cell_width)
     for i, j in np.ndindex(n, columns):
         place = (x + cell_width * (j + 0.5), y + n - i - 0.5)
-        ax.text(*place, fixed(array[i, j].item()), ha="center", va="center")
+        ax.text(*place, fixed(array[i, j].item(), digits), ha="center", va="center")
     ax.text(x + width / 2, y + n + 0.2, title, ha="center", va="bottom")
     return width
 

@@ -329,7 +329,9 @@ def broken_links(text, path):
 
 # What must not be told to a reader
 
-MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:tmp|work|root|home|Users|opt)/\w|\b[A-Z]:\\\w")
+MACHINE_PATH = re.compile(
+    r"(?<![\w.~/-])/(?:tmp|work|root|home|Users|opt)/\w|\b[A-Z]:\\{1,2}(?:Users|Windows|Program)"
+)
 REGISTRY = re.compile(
     r"\b(?:registry|files|index|deb|security|repo|crates|mirrors?)\.[\w-]+\.(?:org|com|io|net|cn)\b"
     r"|\b(?:py" + r"pi|ana" + r"conda)\.(?:org|com|io)\b"

@@ -49,7 +49,7 @@ def test_show_a_vector_a_number_and_whole_numbers(capsys):
     show("v", np.array([1, 23]))
     show("x", 0.12345)
     show("n", 5)
-    assert capsys.readouterr().out.splitlines() == ["v  (2,)", "   1  23", "x = 0.123", "n = 5"]
+    assert capsys.readouterr().out.splitlines() == ["v  (2,)", "  1  23", "x = 0.123", "n = 5"]
 
 
 def test_show_several_matrices_one_by_one(capsys):

@@ -409,3 +409,186 @@ HEAD_MISTAKES = (
         "datawhalechina/happy-llm, issue 161 (scores and weights confused in words)",
     ),
 )
+
+# ---------------------------------------------------------------- several heads
+
+
+def split_heads(x, n_heads, *, like="blocks", split="right"):
+    """(..., n, h * d) -> (..., h, n, d); ``like`` says which features belong to which head."""
+    x = np.asarray(x)
+    *batch, n, width = x.shape
+    d = width // n_heads
+    blocks = np.moveaxis(x.reshape(*batch, n, n_heads, d), -2, -3)
+    return {
+        "blocks": lambda: blocks,
+        "interleaved": lambda: np.moveaxis(x.reshape(*batch, n, d, n_heads), -1, -3),
+        "reversed": lambda: blocks[..., ::-1, :, :],
+        "one reshape": lambda: x.reshape(*batch, n_heads, n, d),
+        "axis not moved": lambda: x.reshape(*batch, n, n_heads, d),
+        "features before positions": lambda: np.swapaxes(blocks, -1, -2),
+        "not cut": lambda: np.stack([x] * n_heads, axis=-3),
+        "batch flattened": lambda: blocks.reshape(-1, n, d),
+    }[like if split == "right" else split]()
+
+
+def merge_heads(x, *, like="blocks", merge="right"):
+    """(..., h, n, d) -> (..., n, h * d), the way back."""
+    x = np.asarray(x)
+    *batch, h, n, d = x.shape
+    blocks = np.moveaxis(x, -3, -2).reshape(*batch, n, h * d)
+    return {
+        "blocks": lambda: blocks,
+        "interleaved": lambda: np.moveaxis(x, -3, -1).reshape(*batch, n, h * d),
+        "reversed": lambda: np.moveaxis(x[..., ::-1, :, :], -3, -2).reshape(*batch, n, h * d),
+        "one reshape": lambda: x.reshape(*batch, n, h * d),
+        "averaged": lambda: x.mean(axis=-3),
+        "summed": lambda: x.sum(axis=-3),
+        "axis not joined": lambda: np.moveaxis(x, -3, -2),
+        "along positions": lambda: x.reshape(*batch, h * n, d),
+    }[like if merge == "right" else merge]()
+
+
+def multi_head(
+    x,
+    memory,
+    w_q,
+    w_k,
+    w_v,
+    w_o,
+    n_heads,
+    mask=None,
+    *,
+    like="blocks",
+    twist=None,
+    followed="yes",
+    sources="own",
+    projections="own",
+    split="right",
+    merge="right",
+    head_axis="inserted",
+    heads="all",
+    output_projection="applied",
+    **switches,
+):
+    """Multi-head attention; ``twist.before`` and ``twist.after`` may change heads and output."""
+    if sources == "swapped":
+        x, memory = memory, x
+    read = x if sources == "only the queries' sequence" else memory
+    if projections == "swapped":
+        w_q, w_k = w_k, w_q
+    elif projections == "keys with the queries' matrix":
+        w_k = w_q
+    values = x if sources == "values from the queries' sequence" else read
+    h = 1 if heads == "one" else n_heads
+    query, key, value = (
+        split_heads(rows @ w, h, like=like, split=split)
+        for rows, w in ((x, w_q), (read, w_k), (values, w_v))
+    )
+    if mask is not None and head_axis == "inserted":
+        mask = np.asarray(mask)[..., None, :, :]
+    made = attend(query, key, value, mask=mask, **switches)
+    outputs = made.output
+    if heads == "with one map":
+        outputs = made.weights.mean(axis=-3, keepdims=True) @ value
+    elif heads == "the first":
+        outputs = np.where(np.arange(h)[:, None, None] == 0, outputs, 0)
+    if twist is not None and followed == "yes":
+        outputs = twist.before(outputs)
+    merged = merge_heads(outputs, like=like, merge=merge)
+    output = merged if output_projection == "missing" else merged @ w_o
+    return twist.after(output, x) if twist is not None and followed == "yes" else output
+
+
+SPLIT_MISTAKES = (
+    shared("heads_by_one_reshape"),
+    Mistake(
+        "head_axis_not_moved",
+        "split",
+        "axis not moved",
+        "You cut the features but left the head axis behind the positions: move it in front.",
+    ),
+    Mistake(
+        "features_before_positions",
+        "split",
+        "features before positions",
+        "Each of your heads is transposed: rows are positions, columns are features.",
+    ),
+    Mistake(
+        "heads_not_cut",
+        "split",
+        "not cut",
+        "You gave every head the whole width; a head gets its own part of the features.",
+    ),
+    Mistake(
+        "batch_flattened",
+        "split",
+        "batch flattened",
+        "You merged the batch axes with the head axis: keep (..., heads, positions, features).",
+    ),
+)
+
+MERGE_MISTAKES = (
+    shared("merged_by_one_reshape"),
+    shared("heads_averaged"),
+    Mistake(
+        "heads_summed",
+        "merge",
+        "summed",
+        "You added the heads up; they are put side by side, and W_O adds up what each writes.",
+    ),
+    Mistake(
+        "heads_not_joined",
+        "merge",
+        "axis not joined",
+        "You moved the head axis but did not join it with the features.",
+    ),
+    Mistake(
+        "joined_along_positions",
+        "merge",
+        "along positions",
+        "You put the heads below one another, as more positions; they go side by side.",
+    ),
+)
+
+MULTI_HEAD_MISTAKES = (
+    *(
+        shared(name)
+        for name in (
+            "no_output_projection",
+            "mask_without_head_axis",
+            "mask_ignored",
+            "mask_inverted",
+            "swapped_q_and_k",
+            "one_matrix_for_q_and_k",
+            "cross_sources_swapped",
+            "cross_reads_itself",
+            "heads_by_one_reshape",
+            "merged_by_one_reshape",
+            "heads_averaged",
+        )
+    ),
+    Mistake(
+        "values_from_the_queries",
+        "sources",
+        "values from the queries' sequence",
+        "You took the values from x: keys and values both come from the memory.",
+    ),
+    Mistake(
+        "a_single_head",
+        "heads",
+        "one",
+        "You ran one wide head: cut queries, keys and values into heads first.",
+    ),
+    Mistake(
+        "one_map_for_all",
+        "heads",
+        "with one map",
+        "You averaged the maps of the heads: each head uses its own weights.",
+    ),
+    Mistake(
+        "only_the_first_head",
+        "heads",
+        "the first",
+        "Only the first head arrives in your output; all of them are joined.",
+    ),
+)

@@ -71,6 +71,8 @@ def same(got: Any, want: Any, atol: float = 1e-7) -> bool:
     """Same structure, shape, kind (boolean or number) and values; exceptions by their type."""
     if isinstance(got, Raised) or isinstance(want, Raised):
         return isinstance(got, Raised) and isinstance(want, Raised) and got.error == want.error
+    if isinstance(want, str):
+        return isinstance(got, str) and got.strip() == want
     if isinstance(want, tuple):
         return (
             isinstance(got, tuple)
@@ -98,6 +100,8 @@ def as_array(value):
 
 def shape_of(value):
     """What to call the form of a value in feedback."""
+    if isinstance(value, str):
+        return "a text"
     if isinstance(value, tuple):
         return "(" + ", ".join(shape_of(part) for part in value[:6]) + ")"
     array = as_array(value)

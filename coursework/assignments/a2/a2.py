@@ -19,7 +19,7 @@ def build(course):
     twist = course.choose("several", SEVERAL)
     encoder = course.choose("encoder", ENCODER)
     decoder = course.choose("decoder", decoder_sites(course.size("window", 2, 3)))
-    cross = course.choose("cross", cross_sites(course.size("prefix", 3, 4)))
+    cross = course.choose("cross", cross_sites(course.size("prefix", 4, 5)))
     count = course.choose("count", COUNTS)
     split, merge = heads_questions(course, cut)
     several = several_question(course, cut, twist)
@@ -474,13 +474,13 @@ def site_questions(course, several, encoder, decoder, cross):
                 Check(
                     "no padding",
                     2,
-                    (y, memory, np.array([7, 7]), *w, 2),
+                    (y[:, :3], memory, np.array([7, 7]), *w, 2),
                     hint="Queries come from y, keys and values from memory.",
                 ),
                 Check(
                     "padding",
                     3,
-                    (y, memory, np.array([7, 2]), *w, 2),
+                    (y[:, :3], memory, np.array([7, 2]), *w, 2),
                     hint="The lengths are those of the memory.",
                 ),
             ),

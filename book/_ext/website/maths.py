@@ -63,6 +63,9 @@ def checked(node: nodes.Element, display: bool) -> str:
 
 def visit_inline(self, node):
     self.body.append(checked(node, display=False))
+    following = node.next_node(nodes.Text, descend=False, siblings=True)
+    if following and following.astext()[0] in ",.;:!?)":
+        self.body.append("&#8288;")  # word joiner: a browser may break a line after any formula
     raise nodes.SkipNode
 
 

@@ -68,8 +68,9 @@ serve: book  ## build the site and serve it on this machine
 notebooks: .venv/ready  ## run every notebook from a fresh kernel and store its outputs
 	$(BIN)/python tools/notebooks.py
 
-bench: .venv/ready  ## how long attention takes, by size
+bench: .venv/ready  ## how long attention takes, by size; the site beside a stock Jupyter Book (minutes)
 	$(BIN)/python tools/bench.py
+	$(BIN)/python tools/bench_site.py
 
 requirements: .venv-uv/bin/uv  ## pin requirements*.txt again (delete them first to take newer versions)
 	$(COMPILE) --extra book --extra test -o requirements.txt

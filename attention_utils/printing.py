@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,12 +96,17 @@ def _print_matrix(
     body = [[fixed(entry, digits) for entry in row] for row in matrix]
     if columns is not None:
         body.insert(0, list(columns))
-    widths = [max(len(cell) for cell in column) for column in zip(*body, strict=True)]
+    widths = [max(_width(cell) for cell in column) for column in zip(*body, strict=True)]
     labels = [] if rows is None else list(rows)
     if columns is not None and rows is not None:
         labels.insert(0, "")
-    margin = max((len(label) for label in labels), default=0)
+    margin = max((_width(label) for label in labels), default=0)
     for i, row in enumerate(body):
-        start = f"  {labels[i]:<{margin}}" if labels else ""
+        start = f"  {labels[i]}{' ' * (margin - _width(labels[i]))}" if labels else ""
         cells = zip(row, widths, strict=True)
-        print(start + "".join(f"  {cell:>{width}}" for cell, width in cells))
+        print(start + "".join(f"  {' ' * (width - _width(cell))}{cell}" for cell, width in cells))
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes in a fixed-width font: a Chinese character takes two."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -19,7 +19,12 @@ from attention_utils._arrays import Array, BoolArray, real_array
 from attention_utils.attention import AttentionResult
 from attention_utils.examples import Example
 from attention_utils.masks import padding_mask
-from attention_utils.multihead import merge_heads, split_heads
+from attention_utils.multihead import (
+    MultiHeadAttention,
+    MultiHeadResult,
+    merge_heads,
+    split_heads,
+)
 from attention_utils.softmax import softmax
 
 # The right position of every switch, and what it decides.
@@ -66,8 +71,8 @@ def attend(
     d_model : int, optional
         Needed only to scale by it.
     **switches : str
-        Positions of the switches in `RIGHT`; those about projections and heads are for
-        `answer`.
+        Positions of the switches in `RIGHT`; those about sources, projections and heads are for
+        `attend_in_heads` and `answer`.
 
     Returns
     -------
@@ -123,49 +128,75 @@ def answer(example: Example, **switches: str) -> Array:
     ValueError
         If a switch does not exist, or the mistake is impossible with the example's shapes.
     """
+    if switches.get("sources", "own") != "own" and example.memory is None:
+        raise ValueError(f"{switches['sources']!r} needs a memory; {example.name!r} has none")
     s = _positions(switches)
     x, source = example.asking, example.source
-    if s["sources"] != "own" and example.memory is None:
-        raise ValueError(f"sources={s['sources']!r} needs a memory; {example.name!r} has none")
-    if s["sources"] == "swapped":
-        x, source = source, x
-    elif s["sources"] == "only the queries' sequence":
-        source = x
-    elif s["sources"] == "keys cut to the queries' length":
-        source = source[..., : x.shape[-2], :]
+    mask: ArrayLike | None = None
+    if example.lengths is not None:
+        mask = padding_mask(example.lengths, source.shape[-2])
+    options: dict[str, Any] = {"causal": example.causal, **switches}
+    weights = (example.w_q, example.w_k, example.w_v)
+    if example.w_o is not None:
+        layer = MultiHeadAttention(*weights, example.w_o, example.n_heads)
+        return attend_in_heads(layer, x, source, mask=mask, **options).output
+    x, source, mask = _sources(s["sources"], x, source, mask)
+    w_q, w_k, w_v = _projections(s["projections"], *weights)
+    options |= {"mask": mask, "d_model": x.shape[-1]}
+    return attend(x @ w_q, source @ w_k, source @ w_v, **options).output
 
-    w_q, w_k = example.w_q, example.w_k
-    if s["projections"] == "swapped":
-        w_q, w_k = w_k, w_q
-    elif s["projections"] == "keys with the queries' matrix":
-        w_k = w_q
-    query, key, value = x @ w_q, source @ w_k, source @ example.w_v
 
-    n_k = source.shape[-2]
-    lengths = None if example.lengths is None else np.minimum(example.lengths, n_k)
-    padding = None if lengths is None else padding_mask(lengths, n_k)
-    settings: dict[str, Any] = {
-        "causal": example.causal,
-        "d_model": x.shape[-1],
-        **{name: s[name] for name in switches if name in RIGHT},
-    }
-    if example.w_o is None:
-        return attend(query, key, value, mask=padding, **settings).output
+def attend_in_heads(
+    layer: MultiHeadAttention,
+    x: ArrayLike,
+    memory: ArrayLike | None = None,
+    *,
+    mask: ArrayLike | None = None,
+    causal: bool = False,
+    **switches: str,
+) -> MultiHeadResult:
+    """What a layer of several heads computes, with switches for what goes wrong.
 
-    h = example.n_heads
-    query, key, value = (_split(s["split"], a, h) for a in (query, key, value))
-    if padding is not None and s["head_axis"] == "inserted":
-        padding = padding[..., None, :, :]
-    heads = attend(query, key, value, mask=padding, **settings).output
+    Parameters
+    ----------
+    layer : MultiHeadAttention
+    x, memory, mask
+        As in `MultiHeadAttention.__call__`.
+    causal : bool, default False
+    **switches : str
+        Positions of the switches in `RIGHT`.
+
+    Returns
+    -------
+    MultiHeadResult
+
+    Raises
+    ------
+    ValueError
+        If a switch does not exist, or the mistake is impossible with these shapes.
+    """
+    s = _positions(switches)
+    x = np.asarray(x)
+    source = x
+    if memory is not None:
+        x, source, mask = _sources(s["sources"], x, np.asarray(memory), mask)
+    w_q, w_k, w_v = _projections(s["projections"], layer.w_q, layer.w_k, layer.w_v)
+    projected = (
+        _plus(x @ w_q, layer.b_q),
+        _plus(source @ w_k, layer.b_k),
+        _plus(source @ w_v, layer.b_v),
+    )
+    query, key, value = (_split(s["split"], rows, layer.n_heads) for rows in projected)
+    if mask is not None and s["head_axis"] == "inserted":
+        mask = np.atleast_2d(mask)[..., None, :, :]
+    options: dict[str, Any] = {"causal": causal, "d_model": layer.d_model, **switches}
+    head_outputs, weights, _ = attend(query, key, value, mask=mask, **options)
     if s["head_order"] == "reversed":
-        heads = heads[..., ::-1, :, :]
-    if s["merge"] == "one reshape":
-        merged = heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)
-    else:
-        merged = merge_heads(heads)
-    if s["merge"] == "averaged":
-        merged = merged / h
-    return merged if s["output_projection"] == "missing" else merged @ example.w_o
+        head_outputs = head_outputs[..., ::-1, :, :]
+    output = _merge(s["merge"], head_outputs)
+    if s["output_projection"] == "applied":
+        output = _plus(output @ layer.w_o, layer.b_o)
+    return MultiHeadResult(output, weights, head_outputs)
 
 
 @dataclass(frozen=True)
@@ -590,8 +621,43 @@ def _normalised(softmax_over: str, scores: Array) -> Array:
     return softmax(np.zeros(scores.shape), where=scores > -np.inf)  # the number of keys
 
 
+def _sources(
+    sources: str, x: Array, memory: Array, mask: ArrayLike | None
+) -> tuple[Array, Array, ArrayLike | None]:
+    """Which rows ask, which are read, and the mask for as many keys."""
+    if sources == "own":
+        return x, memory, mask
+    if sources == "swapped":
+        x, memory = memory, x
+    elif sources == "only the queries' sequence":
+        memory = x
+    else:  # keys cut to the queries' length
+        memory = memory[..., : x.shape[-2], :]
+    return x, memory, None if mask is None else np.asarray(mask)[..., : memory.shape[-2]]
+
+
+def _projections(
+    projections: str, w_q: Array, w_k: Array, w_v: Array
+) -> tuple[Array, Array, Array]:
+    """The matrices that are used for queries, keys and values."""
+    if projections == "swapped":
+        return w_k, w_q, w_v
+    return w_q, w_k if projections == "own" else w_q, w_v
+
+
 def _split(split: str, x: Array, n_heads: int) -> Array:
     if split == "features":
         return split_heads(x, n_heads)
     *batch, n, width = x.shape
     return x.reshape(*batch, n_heads, n, width // n_heads)
+
+
+def _merge(merge: str, heads: Array) -> Array:
+    if merge == "one reshape":
+        return heads.reshape(*heads.shape[:-3], heads.shape[-2], -1)
+    merged = merge_heads(heads)
+    return merged / heads.shape[-3] if merge == "averaged" else merged
+
+
+def _plus(rows: Array, bias: Array | None) -> Array:
+    return rows if bias is None else rows + bias

@@ -6,7 +6,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from attention_utils import diagnose
+from attention_utils import MultiHeadAttention, diagnose
 from attention_utils.examples import (
     DISCRIMINATING,
     DISCRIMINATING_CAUSAL,
@@ -14,9 +14,16 @@ from attention_utils.examples import (
     PADDED,
     TWO_HEADS,
 )
-from attention_utils.mistakes import MISTAKES, RIGHT, Mistake, answer, attend
+from attention_utils.mistakes import MISTAKES, RIGHT, Mistake, answer, attend, attend_in_heads
 from tests import reference
-from tests.helpers import OPTIONS, assert_close, assert_matches_reference, refuses
+from tests.helpers import (
+    OPTIONS,
+    assert_agrees,
+    assert_close,
+    assert_matches_reference,
+    normal,
+    refuses,
+)
 from tests.helpers import example as arrays
 
 BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
@@ -71,6 +78,19 @@ def test_attend_without_switches_is_right(name, n_q, n_k):
 def test_answer_without_switches_is_right(example):
     assert_close(answer(example), example.output)
     assert_close(answer(example, **RIGHT), example.output)
+
+
+@pytest.mark.parametrize("memory", [None, normal(2, 5, 13, seed=1)])
+@pytest.mark.parametrize("masked", [True, False])
+def test_heads_without_switches_are_right(memory, masked):
+    x = normal(2, 3, 7)
+    d_memory, n_k = (7, 3) if memory is None else (13, 5)
+    shapes = [(7, 6), (d_memory, 6), (d_memory, 22), (22, 7)]
+    weights = [normal(*shape, seed=seed) for seed, shape in enumerate(shapes, start=2)]
+    biases = {f"b_{name}": normal(w.shape[1]) for name, w in zip("qkvo", weights, strict=True)}
+    layer = MultiHeadAttention(*weights, n_heads=2, **biases)
+    mask = normal(3, n_k, seed=9) > -0.5 if masked else None
+    assert_agrees(attend_in_heads(layer, x, memory, mask=mask), layer(x, memory, mask=mask))
 
 
 # Each mistake

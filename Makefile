@@ -1,6 +1,6 @@
 # The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
 .DEFAULT_GOAL := help
-.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks bench requirements clean
+.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks mutation bench requirements clean
 
 # One thread and one plot style everywhere, so that stored numbers and figures come out the same.
 export OMP_NUM_THREADS := 1
@@ -33,7 +33,7 @@ zip: book  ## pack the built site, to be read without a network
 test: lint  ## everything that needs pip alone: style, types, units, parity with ONNX, every notebook
 	$(BIN)/python -c "import matplotlib.pyplot"  # builds the font cache, which would speak up in a notebook
 	$(BIN)/pytest --nbval --nbval-current-env --nbval-cell-timeout 120 \
-		tests/unit tests/property tests/parity tests/notebooks $(wildcard tests/mutation) $(NOTEBOOKS)
+		tests/unit tests/property tests/parity tests/notebooks tests/mutation $(NOTEBOOKS)
 
 lint: .venv/ready  ## style, types and spelling
 	$(BIN)/ruff check
@@ -67,6 +67,9 @@ serve: book  ## build the site and serve it on this machine
 
 notebooks: .venv/ready  ## run every notebook from a fresh kernel and store its outputs
 	$(BIN)/python tools/notebooks.py
+
+mutation: .venv/ready  ## plant the known mistakes and write the page that says who noticed them
+	$(BIN)/python -m tests.mutation.report
 
 bench: .venv/ready  ## how long attention takes, by size; the site beside a stock Jupyter Book (minutes)
 	$(BIN)/python tools/bench.py

@@ -1,0 +1,80 @@
+"""Write the page of the book that shows which planted mistakes are caught."""
+
+import re
+from itertools import groupby
+
+from tests.mutation.measure import ROOT, measure
+from tests.mutation.table import TABLE
+from tests.notebooks.checks import headings, read
+
+PAGE = ROOT / "book" / "mutation_report.md"
+INTRODUCTION = """\
+# Which mistakes the checks catch
+
+A test that passes tells you little until you have seen it fail. So break something on purpose and \
+look: does anybody notice?
+
+That is a **mutation check**, and this page is its result. Each mistake below is planted into \
+`attention_utils`, one at a time. Then two things are run again: one unit test, and one chapter up \
+to the cell named here. The test must fail, and the cell must print something else than what you \
+read in the chapter, or stop with an error. Only if both happen does the mistake count as caught.
+
+One more run keeps this honest. The same code with no mistake in it is planted too, and then \
+nobody may notice anything.
+
+What does this not prove? That there are no other mistakes. These are the ones that people have \
+made, in published material or in answers to exercises. A mistake that nobody has thought of has \
+no row here.
+"""
+HEAD = """\
+| the mistake | source | unit test | cell | caught |
+| :-- | :-- | :-- | :-- | :-- |
+"""
+
+
+def page(planted, measured):
+    """Return the page, in Markdown, for these planted mistakes."""
+    caught = sum(measured[one.name].killed for one in planted)
+    parts = [INTRODUCTION, f"**Caught: {caught} of {len(planted)}.**\n"]
+    for chapter, ones in groupby(planted, key=lambda one: one.chapter):
+        notebook = read(ROOT / "chapters" / f"{chapter}.ipynb")
+        title = headings(notebook.cells[0].source)[0][1]
+        rows = [row(one, notebook, measured[one.name]) for one in ones]
+        parts.append(f"## Chapter {title}\n\n{HEAD}{''.join(rows)}")
+    return "\n".join(parts)
+
+
+def row(one, notebook, noticed):
+    file, test = re.fullmatch(r"test_(\w+)\.py::test_(\w+)", one.units[0]).groups()
+    cells = [
+        one.sentence,
+        "answers to exercises" if one.source == "exercise" else linked(one.source),
+        f"{file}: {test}".replace("_", " "),
+        f"[{one.cell}](../chapters/{one.chapter}.ipynb{anchor(one, notebook)})",
+        "yes" if noticed.killed else "**no**",
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def linked(source):
+    """Turn `owner/name, issue 1` into a link to it."""
+    kinds = {"issue": "issues", "pull request": "pull"}
+    return re.sub(
+        r"([\w-]+/[\w.-]+), (issue|pull request) (\d+)",
+        lambda m: f"[{m[0]}](https://github.com/{m[1]}/{kinds[m[2]]}/{m[3]})",
+        source,
+    )
+
+
+def anchor(one, notebook):
+    """Return the link to the last heading above the cell, nothing if that is the title."""
+    ids = [cell.id for cell in notebook.cells]
+    above = notebook.cells[: ids.index(one.cell)]
+    text = "\n\n".join(cell.source for cell in above if cell.cell_type == "markdown")
+    level, _, slug = headings(text)[-1]
+    return "" if level == 1 else f"#{slug}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(TABLE, measure(TABLE)), "utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")

@@ -1,0 +1,218 @@
+"""The planted mistakes: how each is planted, and the unit test and the one cell that must notice.
+
+To plant another known mistake, add a line with `known`; if its switch is new, say in `PLACES` of
+plant.py which functions have it. A mistake that is no switch is a `Planted` of its own.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from attention_utils import AttentionMap, entropy, scaled_dot_product_attention, softmax
+from attention_utils._arrays import check_weights
+from attention_utils.mistakes import MISTAKES, attend
+from tests.mutation.plant import (
+    ATTENTION,
+    LAYER,
+    MISTAKEN,
+    PLACES,
+    mistaken_weights,
+    plant_switches,
+    replace,
+)
+
+CHAPTERS = Path(__file__).parents[2] / "chapters"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A mistake to plant.
+
+    `cell` is the id of the cell of this chapter that must notice it, `units` has the one pytest
+    node id, below tests/unit, of the unit test that must. `sentence` and `source` are as those of
+    `attention_utils.mistakes.Mistake`.
+    """
+
+    name: str
+    chapter: str
+    cell: str
+    units: tuple[str, ...]
+    plant: Callable[[], None]
+    sentence: str
+    source: str = "exercise"
+
+
+def known(name, chapter, cell, unit, *, into=None):
+    """A mistake of `MISTAKES`, planted into the functions that have its switch."""
+    (mistake,) = (mistake for mistake in MISTAKES if mistake.name == name)
+    functions = PLACES[mistake.switch] if into is None else into
+    plant = partial(plant_switches, functions, **mistake.switches)
+    return Planted(name, chapter, cell, (unit,), plant, mistake.sentence, mistake.source)
+
+
+def other(name, chapter, cell, unit, plant, sentence, source="exercise"):
+    """A mistake that is no switch."""
+    return Planted(name, chapter, cell, (unit,), plant, sentence, source)
+
+
+# Mistakes that are no switches
+
+
+def without(option):
+    """Attention that does not look at one of its options."""
+    for right, wrong in zip(ATTENTION, (attend, mistaken_weights), strict=True):
+        replace(right, lambda *a, wrong=wrong, **options: wrong(*a, **options | {option: None}))
+
+
+def naive_softmax(x, axis=-1, *, where=True):
+    exponentials = np.exp(np.where(where, x, -np.inf))
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+
+
+def keys_handed_over(query, key, value, **options):
+    return attend(query, key, key, **options)
+
+
+def entropy_in_bits(p, axis=-1):
+    return entropy(p, axis) / np.log(2)
+
+
+def read_down(self, query):
+    return self.weights[:, self._position(query)].copy()
+
+
+def labels_exchanged(self, weights, query_tokens, key_tokens, *, right=AttentionMap.__init__):
+    right(self, weights, query_tokens, key_tokens)
+    self.query_tokens, self.key_tokens = self.key_tokens, self.query_tokens
+
+
+def anything_is_a_weight(name, weights, axis=-1):
+    pass
+
+
+CH1, CH2, CH3 = "01_why_attention", "02_query_key_value", "03_reading_by_row"
+CH4, CH5, CH6 = "04_variance_and_scale", "05_single_head", "06_multi_head"
+
+# fmt: off
+TABLE = [
+    # Chapter 1
+    other("map_read_down", CH1, "meeting-map",
+          "test_maps.py::test_row_by_token_or_index",
+          partial(replace, AttentionMap.row, read_down),
+          "You read the map down a column; what one query reads is a row."),
+    known("uniform_weights", CH1, "window-against-content",
+          "test_softmax.py::test_published_values"),
+    other("scale_ignored", CH1, "package-agrees",
+          "test_attention_values.py::test_scale_multiplies_before_the_bias_is_added",
+          partial(without, "scale"),
+          "You ignored the scale that was given and divided by sqrt(d_k)."),
+    # Chapter 2
+    other("softmax_overflows", CH2, "start-matters",
+          "test_softmax.py::test_published_values",
+          partial(replace, softmax, naive_softmax),
+          "You took exp of large scores: subtract the largest of the row first."),
+    known("no_scale", CH2, "one-query-package",
+          "test_attention_values.py::test_the_worked_example"),
+    other("keys_handed_over", CH2, "one-query-package",
+          "test_attention_values.py::test_one_query_three_keys_by_hand",
+          partial(replace, scaled_dot_product_attention, keys_handed_over),
+          "You added up the keys; a key is what is matched, the value is what is handed over."),
+    # Chapter 3
+    known("scores_used_as_weights", CH3, "softmax-facts",
+          "test_softmax.py::test_published_values"),
+    known("softmax_over_queries", CH3, "axis-matters",
+          "test_softmax.py::test_any_axis"),
+    known("softmax_over_everything", CH3, "axis-matters",
+          "test_softmax.py::test_any_axis"),
+    known("masked_after_softmax", CH3, "masked-after",
+          "test_softmax.py::test_where_broadcasts"),
+    known("hidden_scores_zero", CH3, "masked-after",
+          "test_softmax.py::test_where_broadcasts"),
+    known("mask_inverted", CH3, "masked-after",
+          "test_softmax.py::test_where_broadcasts"),
+    known("causal_sees_one_ahead", CH3, "causal-mask",
+          "test_masks.py::test_causal_queries_are_the_last_positions"),
+    known("causal_misses_itself", CH3, "causal-mask",
+          "test_masks.py::test_causal_queries_are_the_last_positions"),
+    known("causal_transposed", CH3, "causal-mask",
+          "test_masks.py::test_causal_queries_are_the_last_positions"),
+    known("weights_transposed", CH3, "two-positions",
+          "test_attention_values.py::test_the_worked_example"),
+    other("transposed_map_accepted", CH3, "map-refuses",
+          "test_maps.py::test_refuses_a_transposed_map",
+          partial(replace, check_weights, anything_is_a_weight),
+          "You let a map through whose columns sum to 1: it is transposed.",
+          "harvardnlp/annotated-transformer, issue 104"),
+    other("map_labels_exchanged", CH3, "who-is-asking",
+          "test_maps.py::test_it_keeps_what_it_was_given",
+          partial(replace, AttentionMap.__init__, labels_exchanged),
+          "You exchanged the labels of the two sides: queries go down, keys across.",
+          "harvardnlp/annotated-transformer, issue 104; poloclub/transformer-explainer, issue 19"),
+    known("mask_ignored", CH3, "who-moves",
+          "test_attention_values.py::test_the_discriminating_example_with_a_causal_mask",
+          into=ATTENTION),
+    known("causal_upper_left", CH3, "ex-3-4-solution",
+          "test_masks.py::test_causal_queries_are_the_last_positions"),
+    # Chapter 4
+    known("hard_maximum", CH4, "three-sizes",
+          "test_softmax.py::test_published_values"),
+    known("divided_by_d_k", CH4, "chain-measured",
+          "test_attention_values.py::test_the_worked_example"),
+    known("scaled_by_number_of_keys", CH4, "over-keys",
+          "test_attention_values.py::test_the_discriminating_example"),
+    other("entropy_in_bits", CH4, "chain-measured",
+          "test_jacobian_entropy.py::test_entropy_by_hand",
+          partial(replace, entropy, entropy_in_bits),
+          "You took logarithms to base 2: entropy here is in nats."),
+    # Chapter 5
+    known("multiplied_by_root", CH5, "six-lines-code",
+          "test_attention_values.py::test_the_worked_example"),
+    known("exp_not_normalised", CH5, "six-lines-code",
+          "test_attention_values.py::test_the_worked_example", into=ATTENTION),
+    known("scaled_by_value_width", CH5, "discriminating",
+          "test_attention_values.py::test_the_discriminating_example"),
+    known("scaled_after_softmax", CH5, "discriminating",
+          "test_attention_values.py::test_the_discriminating_example"),
+    # Chapter 6
+    known("merged_by_one_reshape", CH6, "all-at-once-run",
+          "test_heads.py::test_merge_by_hand"),
+    known("no_output_projection", CH6, "all-at-once-run",
+          "test_multihead.py::test_two_heads_by_hand"),
+    known("heads_by_one_reshape", CH6, "split-wrong",
+          "test_heads.py::test_split_by_hand"),
+    known("heads_averaged", CH6, "loop-over-heads",
+          "test_heads.py::test_merge_by_hand"),
+    known("heads_reversed", CH6, "loop-over-heads",
+          "test_multihead.py::test_two_heads_by_hand"),
+    known("swapped_q_and_k", CH6, "loop-over-heads",
+          "test_multihead.py::test_self_attention"),
+    known("one_matrix_for_q_and_k", CH6, "loop-over-heads",
+          "test_multihead.py::test_self_attention"),
+    known("scaled_by_model_width", CH6, "loop-over-heads",
+          "test_multihead.py::test_self_attention", into=LAYER),
+    known("mask_without_head_axis", CH6, "mask-for-all-heads",
+          "test_multihead.py::test_padding_mask"),
+]
+# fmt: on
+
+
+def right_formula(chapter):
+    """The machinery with every switch right, in the whole notebook: nobody must notice it."""
+    cells = json.loads((CHAPTERS / f"{chapter}.ipynb").read_text("utf-8"))["cells"]
+    last = [cell["id"] for cell in cells if cell["cell_type"] == "code"][-1]
+    units = dict.fromkeys(one.units[0] for one in TABLE if one.chapter == chapter)
+    plant = partial(plant_switches, MISTAKEN)
+    return Planted(f"right_{chapter}", chapter, last, tuple(units), plant, "Nothing changed.")
+
+
+CONTROLS = [right_formula(chapter) for chapter in sorted({one.chapter for one in TABLE})]
+
+
+def plant(name):
+    """Plant the mistake of this name."""
+    (one,) = (one for one in TABLE + CONTROLS if one.name == name)
+    one.plant()

@@ -63,7 +63,10 @@ def book(numbers: dict[str, int]) -> str:
     articles = []
     for page in pages:
         article = ARTICLE.search((SITE / page).read_text(encoding="utf-8"))[1]
-        articles.append(f'<article id="{slug(page)}">{anchored(article, page)}</article>')
+        articles.append(
+            f'<div data-page="{page.removesuffix(".html")}">'
+            f'<article id="{slug(page)}">{anchored(article, page)}</article></div>'
+        )
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<title>{title}</title><link rel="stylesheet" href="_static/site.css"></head>'

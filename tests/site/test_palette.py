@@ -1,5 +1,8 @@
 """Colours are legible in both themes, by arithmetic."""
 
+import itertools
+
+import numpy as np
 import pytest
 from website import palette
 
@@ -57,6 +60,31 @@ def test_maps_and_stylesheet_agree_on_the_strongest_colour():
 
 def test_every_variable_of_the_figures_exists():
     assert {f"au-{name}" for name in figures._VARIABLES.values()} <= palette.LIGHT.keys()
+
+
+# How the three kinds of colour-blindness mix linear red, green and blue (Machado et al., 2009).
+BLINDNESS = {
+    "protan": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deutan": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "tritan": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def seen_by(kind, colour):
+    """CIELAB coordinates of a colour as such an eye sees it."""
+    srgb = np.array(palette.channels(colour)) / 255
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    linear = np.clip(np.array(BLINDNESS[kind]) @ linear, 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x, y, z = np.cbrt(np.array(to_xyz) @ linear / [0.9505, 1, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("kind", BLINDNESS)
+def test_neighbouring_series_differ_for_the_colour_blind(theme, kind):
+    """The first three, which a figure uses together; markers and labels tell all of them apart."""
+    colours = [seen_by(kind, theme[f"au-{i}"]) for i in (1, 2, 3)]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(colours, 2)) > 15
 
 
 def test_stylesheet_has_both_themes():

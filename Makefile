@@ -47,7 +47,7 @@ test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
 test-site: book .venv/site  ## the built site in a real browser
 	$(BIN)/pytest tests/site
 
-test-coursework: .venv-coursework/ready  ## assignments prove themselves, hostile folder, exports
+test-coursework: book .venv-coursework/ready  ## assignments prove themselves, hostile folder, exports
 	@command -v bwrap >/dev/null || { echo "The sandbox needs bubblewrap: sudo apt install bubblewrap"; exit 1; }
 	.venv-coursework/bin/pytest tests/coursework
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from coursework import batch, files, release, selftest
+from coursework import batch, files, gradescope, nbgrader, proof, release, selftest
 from coursework.model import OWN, load
 from coursework.sandbox import SandboxError
 
@@ -47,6 +47,14 @@ def parser():
     c.add_argument("--canvas", metavar="CSV", help="the gradebook exported from Canvas")
     c.add_argument("--column", metavar="TITLE", help="title of the column in Canvas")
     _sandbox_options(c)
+
+    c = command("export", run_export, "make a course for nbgrader or an autograder for Gradescope")
+    c.add_argument("platform", choices=("nbgrader", "gradescope"))
+    c.add_argument("assignment")
+    c.add_argument("--out", metavar="PATH", help="folder (nbgrader) or zip (Gradescope)")
+
+    c = command("proof", run_proof, "write the page that shows which check notices what")
+    c.add_argument("--out", default="book/coursework_proof.md", metavar="PATH")
 
     c = command("selftest", run_selftest, "prove that checks and known mistakes fit together")
     c.add_argument("assignment", nargs="*", help="default: all")
@@ -109,6 +117,21 @@ def run_grade(options):
     """Grade a folder."""
     results = batch.grade_folder(options)
     print(f"{len(results)} submissions: {Path(options.out) / 'summary.html'}")
+
+
+def run_export(options):
+    """Export for another platform."""
+    assignment = load(options.assignment, options.course, options.assignments)
+    if options.platform == "nbgrader":
+        print(nbgrader.export(assignment, Path(options.out or "nbgrader_course")))
+    else:
+        print(gradescope.export(assignment, options.out or f"{assignment.name}_autograder.zip"))
+
+
+def run_proof(options):
+    """Write the proof page of the shipped assignments."""
+    files.write(options.out, proof.page())
+    print(options.out)
 
 
 def run_selftest(options):

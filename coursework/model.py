@@ -5,8 +5,11 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from attention_utils.mistakes import Mistake
 from coursework.course import Course
@@ -56,8 +59,9 @@ class Question:
         Earlier functions that the reference answers while this one is checked.
     kind : {"call", "get"}
         A function is called, a variable is fetched.
-    judge : callable, optional
-        For answers of which many are right: ``judge(value)`` returns why not, or "".
+    judge_source : str
+        For answers of which many are right: source of a function ``judge(value)`` that needs
+        numpy alone and returns why not, or "".
     """
 
     name: str
@@ -66,7 +70,14 @@ class Question:
     mistakes: tuple[Mistake, ...]
     given: tuple[str, ...] = ()
     kind: str = "call"
-    judge: Callable | None = None
+    judge_source: str = ""
+
+    @cached_property
+    def judge(self):
+        """The function ``judge``, or None."""
+        space = {"np": np}
+        exec(self.judge_source, space)
+        return space.get("judge")
 
     @property
     def points(self):

@@ -60,9 +60,8 @@ def build(course):
 
 def literal(array):
     """An array as Python source, three decimals."""
-    return np.array2string(
-        np.asarray(array), separator=", ", precision=3, suppress_small=True
-    ).replace("\n", "\n    ")
+    array = np.asarray(array)
+    return repr((array if array.dtype == bool else array.round(3)).tolist())
 
 
 # ---------------------------------------------------------------- softmax
@@ -428,7 +427,7 @@ def reading_questions(course):
     values = {
         "reading_sentence": " ".join(tokens),
         "reading_table": table,
-        "reading_values": literal(value),
+        "reading_values": str(value),
         "reading_asked": tokens[asked],
         "reading_read": tokens[read],
         "reading_hidden": tokens[hidden],

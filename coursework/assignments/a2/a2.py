@@ -59,7 +59,7 @@ def build(course):
 
 def literal(array):
     """An array as Python source."""
-    return np.array2string(np.asarray(array), separator=", ").replace("\n", "\n    ")
+    return repr(np.asarray(array).tolist())
 
 
 # ---------------------------------------------------------------- cutting and joining

@@ -2,7 +2,6 @@
 
 import string
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -369,18 +368,29 @@ def snippet_questions(course, snippet, number, letters):
                 Mistake("no_arguments", "given", "nothing", "Your input has no arguments."),
             ),
             kind="get",
-            judge=partial(judge, snippet, number),
+            judge_source=JUDGE.format(
+                right=snippet.code("right_version", "right"),
+                wrong=snippet.code("wrong_version", "wrong"),
+                count=snippet.head.count(",") + 1,
+                number=number,
+                advice=snippet.advice,
+            ),
         ),
     )
 
 
-def judge(snippet, number, value):
-    """Why an input does not expose the mistake; "" if it does. The input is a stranger's."""
-    count = snippet.head.count(",") + 1
-    if not isinstance(value, tuple):
-        value = (value,)
-    if len(value) != count:
-        return f"buggy_{number} takes {count} arguments; your input has {len(value)}."
+# Why an input does not expose the mistake; "" if it does. The input is a stranger's.
+JUDGE = """
+{right}
+
+
+{wrong}
+
+
+def judge(value):
+    value = value if isinstance(value, tuple) else (value,)
+    if len(value) != {count}:
+        return f"buggy_{number} takes {count} arguments; your input has {{len(value)}}."
     for argument in value:
         if isinstance(argument, bool | int | float):
             small = abs(argument) <= 50
@@ -392,16 +402,17 @@ def judge(snippet, number, value):
             return "Each argument is a small number or a finite array of at most 400 numbers."
     with np.errstate(all="ignore"):
         try:
-            right = snippet.function("right")(*value)
+            right = right_version(*value)
         except Exception as error:
-            return f"A right version does not accept your input: {type(error).__name__}: {error}"
+            return f"A right version refuses your input: {{type(error).__name__}}: {{error}}"
         try:
-            wrong = snippet.function("wrong")(*value)
+            wrong = wrong_version(*value)
         except Exception:
             return ""  # it breaks where a right version does not
     if np.shape(right) == np.shape(wrong) and np.allclose(right, wrong, rtol=1e-3, atol=1e-3):
-        return f"buggy_{number} and a right version agree on your input. {snippet.advice}"
+        return "buggy_{number} and a right version agree on your input. {advice}"
     return ""
+"""
 
 
 def task(course, snippet, number, letters):

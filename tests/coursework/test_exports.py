@@ -1,0 +1,212 @@
+"""The exports, used as they will be: by the real nbgrader, and as Gradescope runs an autograder."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from coursework import gradescope, nbgrader, release, sandbox, selftest, source, submissions
+from coursework.grading import Grader, Limits
+from coursework.model import load
+from tests.coursework import handed_in
+
+NO_SCALE = """
+def attention(query, key, value, mask=None):
+    scores = query @ np.swapaxes(key, -1, -2)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
+    weights = softmax(scores)
+    return weights @ value, weights
+"""
+NO_MAXIMUM = """
+def softmax(x, axis=-1):
+    terms = np.exp(x)
+    return terms / terms.sum(axis=axis, keepdims=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["a1", "a3"])
+def test_nbgrader_releases_and_grades_the_export_and_agrees(name, tmp_path, monkeypatch):
+    from nbgrader.api import Gradebook
+
+    # It calls alembic, its neighbour, by name.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assignment = load(name)
+    nbgrader.export(assignment, tmp_path)
+
+    def run(*command):
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", *command, name],
+            cwd=tmp_path,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run("generate_assignment")
+    released = (tmp_path / "release" / name / f"{name}.ipynb").read_text("utf-8")
+    assert not [s for s in release.secrets(assignment) if json.dumps(s)[1:-1] in released]
+    assert "_graded" not in released
+    replaced = {
+        "a1": {
+            "full": {},
+            "three_mistakes": {
+                "attention": NO_SCALE,
+                "softmax": NO_MAXIMUM,
+                "share": "share = 0.5",
+            },
+        },
+        "a3": {"two_mistakes": {"kind_1": "kind_1 = 'Z'", "input_2": "input_2 = ()"}},
+    }[name]
+    full = {c.name: c.source for c in release.solved_cells(assignment) if c.role == "solution"}
+    for student, wrong in replaced.items():
+        book = json.loads(released)
+        for cell in book["cells"]:
+            made = (
+                cell["metadata"].get("nbgrader", {}).get("grade_id", "").removeprefix("solution-")
+            )
+            if made in full:
+                cell["source"] = (full | wrong)[made]
+        path = tmp_path / "submitted" / student / name / f"{name}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(book), "utf-8")
+    blank = tmp_path / "submitted" / "blank" / name / f"{name}.ipynb"
+    blank.parent.mkdir(parents=True)
+    blank.write_text(released, "utf-8")
+    run("autograde")
+    grader = Grader(assignment, sandbox.Bubblewrap([assignment.folder]), Limits(2, 2))
+    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db") as gradebook:
+        theirs = {s.student.id: s.score for s in gradebook.assignment_submissions(name)}
+    ours = {}
+    for student in theirs:
+        found = submissions.of_one(tmp_path / "submitted" / student, grader.names)
+        ours[student] = grader.grade(found)["score"]
+    assert theirs == ours
+    assert set(ours) == {*replaced, "blank"}
+    lost = {student: assignment.points - score for student, score in ours.items()}
+    expected = {"full": 0, "three_mistakes": 7, "two_mistakes": 2, "blank": assignment.points}
+    assert lost == {student: expected[student] for student in ours}
+
+
+@pytest.fixture
+def autograder():
+    """A tree like Gradescope's, readable to every user unless the autograder sees to it."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    path = gradescope.export(load("a1", "spring"), root / "autograder.zip")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(root / "source")
+        assert archive.getinfo("run_autograder").external_attr >> 16 & 0o111
+    (root / "submission").mkdir()
+    yield root
+    shutil.rmtree(root)
+
+
+def run_autograder(root, **environment):
+    done = subprocess.run(
+        ["bash", str(root / "source" / "run_autograder")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"AUTOGRADER": str(root), "PYTHON": sys.executable} | environment,
+    )
+    path = root / "results" / "results.json"
+    return done, json.loads(path.read_text("utf-8")) if path.exists() else None
+
+
+def test_gradescope_zip_is_reproducible_and_whole(tmp_path):
+    one, two = (gradescope.export(load("a1"), tmp_path / f"{k}.zip").read_bytes() for k in (1, 2))
+    assert one == two
+    with zipfile.ZipFile(tmp_path / "1.zip") as archive:
+        names = set(archive.namelist())
+    assert {"setup.sh", "run_autograder", "coursework/assignments/a1/a1.md"} <= names
+    assert "course_key" not in names
+    assert not [n for n in names if "a2" in n or "losses" in n]
+
+
+def test_gradescope_grades_the_course_variant(autograder):
+    assignment = load("a1", "spring")
+    book = source.notebook(release.solved_cells(assignment), "a1")
+    (autograder / "submission" / "renamed.ipynb").write_text(book, "utf-8")
+    done, result = run_autograder(autograder)
+    assert done.returncode == 0, done.stderr
+    assert result["score"] == assignment.points == sum(t["score"] for t in result["tests"])
+    assert {t["status"] for t in result["tests"]} == {"passed"}
+    assert "read by a person" in result["output"]
+
+
+def test_gradescope_names_the_mistake_and_keeps_the_right_values(autograder):
+    raw = json.dumps(handed_in.solved(load("a1", "spring"), attention=NO_SCALE))
+    (autograder / "submission" / "a1.ipynb").write_text(raw, "utf-8")
+    _, result = run_autograder(autograder)
+    failed = [t for t in result["tests"] if t["status"] == "failed"]
+    assert failed
+    assert all(t["name"].startswith("attention: ") for t in failed)
+    assert "right value" not in json.dumps(result)
+
+
+def test_gradescope_without_a_notebook_says_so(autograder):
+    _, result = run_autograder(autograder)
+    assert result["score"] == 0
+    assert "nothing was handed in" in result["output"]
+
+
+SPY = """
+import os
+seen = []
+for folder in {folders!r}:
+    try:
+        seen += os.listdir(folder)
+    except OSError:
+        pass
+try:
+    open({results!r}, "w").write('{{"score": 26}}')
+    seen.append("results")
+except OSError:
+    pass
+try:
+    os.fork()
+    seen.append("fork")
+except OSError:
+    pass
+share = len(seen)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a separate user needs root, as Gradescope has it")
+def test_gradescope_without_bubblewrap_uses_a_user_who_sees_nothing(autograder, tmp_path):
+    (tmp_path / "bash").symlink_to(shutil.which("bash"))
+    folders = [str(autograder / name) for name in ("source", "submission", "results")]
+    spy = SPY.format(folders=folders, results=str(autograder / "results" / "results.json"))
+    right = selftest.submitted(load("a1", "spring"), release.solved_cells(load("a1", "spring")))
+    answer = next(c.source for c in right.cells if c.id == "solution-share")
+    raw = json.dumps(
+        handed_in.solved(load("a1", "spring"), share=spy, reads_most="reads_most = share")
+    )
+    (autograder / "submission" / "a1.ipynb").write_text(raw, "utf-8")
+    done, result = run_autograder(autograder, PATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    tests = {t["name"]: t for t in result["tests"]}
+    assert tests["share: value"]["score"] == 0
+    assert answer not in json.dumps(result)
+    assert "cell" not in result["output"].replace("cells", "")
+    failed = [name for name, t in tests.items() if t["status"] == "failed"]
+    assert set(failed) <= {"share: value", "reads_most: value"}
+    box = sandbox.SeparateUser([autograder / "source"])
+    assert (autograder / "source").stat().st_mode & 0o077 == 0
+    assert box.user > 65535
+
+
+def test_gradescope_refuses_where_nothing_separates(autograder, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("PATH", str(autograder))
+    with pytest.raises(sandbox.SandboxError, match="root"):
+        gradescope.run("a1", autograder)
+    assert not (autograder / "results" / "results.json").exists()

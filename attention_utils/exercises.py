@@ -53,7 +53,7 @@ def check(number: str, yours: ArrayLike | None) -> None:
     if number not in EXERCISES:
         raise ValueError(f"number must be one of {', '.join(EXERCISES)}, got {number!r}")
     if yours is None:
-        print(f"Exercise {number}: nothing to check yet. Put your answer in place of None.")
+        print(f"Exercise {number}: no answer yet.")
         return
     exercise, answer = EXERCISES[number], real_array("yours", yours)
     print(f"Exercise {number}: {verdict(exercise, answer)}")
@@ -103,7 +103,7 @@ _scores = np.array([[0, 1], [2, 0], [1, 1]])
 _padded = np.array([1, 3, 2, 5])
 _left = np.array([0, 1, 1, 1])
 _mixed = softmax([2, 4]) @ np.array([[0, 3], [2, 0]])
-_blocks = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, -1]])
+_new_block = np.array([[2, 0, 0], [0, 1, 0]])
 _two_values = np.array([[4, 2], [2, 6]])
 _real = np.array([True, True, True, False])
 
@@ -254,11 +254,11 @@ EXERCISES: dict[str, Exercise] = {
         },
     ),
     "4.3": _exercise(
-        softmax([0, 1, 2]),
+        softmax([0, 1, 3]),
         {
-            "You did not divide.": softmax([0, 4, 8]),
-            "You divided by d_k = 16 instead of its root.": softmax([0, 0.25, 0.5]),
-            "You divided the weights after softmax: the row must sum to 1.": softmax([0, 4, 8]) / 4,
+            "You did not divide.": softmax([0, 4, 12]),
+            "You divided by d_k = 16 instead of its root.": softmax([0, 0.25, 0.75]),
+            "You divided the weights after softmax: they must sum to 1.": softmax([0, 4, 12]) / 4,
         },
     ),
     "4.4": _exercise(
@@ -354,12 +354,11 @@ EXERCISES: dict[str, Exercise] = {
         },
     ),
     "6.2": _exercise(
-        _mixed @ _blocks[2:],
+        _mixed @ _new_block,
         {
             "That is what head 2 read; it still has to pass its block of W_O.": _mixed,
-            "You used the rows of W_O that belong to head 1.": _mixed @ _blocks[:2],
-            "That is what head 2 writes for good, which averages.": np.array([1, 1.5])
-            @ _blocks[2:],
+            "You used the old block.": _mixed @ np.array([[0, 0, 1], [1, 0, -1]]),
+            "That is what head 2 writes for good, which averages.": np.array([1, 1.5]) @ _new_block,
         },
     ),
     "6.3": _exercise(

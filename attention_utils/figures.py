@@ -71,7 +71,7 @@ STYLE: dict[str, Any] = {
 
 
 def subplots(
-    rows: int = 1, columns: int = 1, *, width: float = 3.7, height: float = 2.4, **options: Any
+    rows: int = 1, columns: int = 1, *, width: float = 3.6, height: float = 2.4, **options: Any
 ) -> tuple[Figure, Any]:
     """A figure in the notes' style, as wide as a phone unless told otherwise.
 
@@ -80,7 +80,7 @@ def subplots(
     rows, columns : int
         Number of axes.
     width, height : float
-        Size in inches; a phone shows 3.7.
+        Size in inches; a phone shows 3.6.
     **options
         Passed on to `matplotlib.figure.Figure.subplots`.
 

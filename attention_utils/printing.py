@@ -96,17 +96,18 @@ def _print_matrix(
     body = [[fixed(entry, digits) for entry in row] for row in matrix]
     if columns is not None:
         body.insert(0, list(columns))
-    widths = [max(_width(cell) for cell in column) for column in zip(*body, strict=True)]
+    widths = [max(len(cell) for cell in column) for column in zip(*body, strict=True)]
+    lines = [
+        "".join(f"  {cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        for row in body
+    ]
     labels = [] if rows is None else list(rows)
     if columns is not None and rows is not None:
         labels.insert(0, "")
-    margin = max((_width(label) for label in labels), default=0)
-    for i, row in enumerate(body):
-        start = f"  {labels[i]}{' ' * (margin - _width(labels[i]))}" if labels else ""
-        cells = zip(row, widths, strict=True)
-        print(start + "".join(f"  {' ' * (width - _width(cell))}{cell}" for cell, width in cells))
-
-
-def _width(text: str) -> int:
-    """Columns that a text takes in a fixed-width font: a Chinese character takes two."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+    if any(east_asian_width(letter) in "WF" for label in labels for letter in label):
+        # No two fonts agree on the width of a Chinese character: after the numbers it is harmless.
+        lines = [f"{line}  {label}" for label, line in zip(labels, lines, strict=True)]
+    elif labels:
+        margin = max(len(label) for label in labels)
+        lines = [f"  {label:<{margin}}{line}" for label, line in zip(labels, lines, strict=True)]
+    print("\n".join(lines))

@@ -26,7 +26,7 @@ LARGEST_SCORE = 4
 _CELL = (
     "border: 1px solid; padding: 0.3em 0.6em; min-width: 3.2em; height: 2.2em; text-align: right"
 )
-_LABEL = "border: 0; padding: 0.3em 0.6em; text-align: right; font-weight: normal"
+_LABEL = "border: 0; padding: 0.3em 0.6em; text-align: right; font-weight: 400; white-space: nowrap"
 _SIDE_BY_SIDE = "display: flex; flex-wrap: wrap; gap: 0.6em 2em; align-items: flex-start"
 
 
@@ -294,7 +294,7 @@ def _all_different(matrix: Array) -> bool:
 def _exponentials() -> Grid:
     powers = np.arange(LARGEST_SCORE + 1)
     names = tuple(f"s = {power}" for power in powers)
-    return Grid("exponentials", np.exp(powers)[None], ("e^s",), names, digits=2)
+    return Grid("table of e^s", np.exp(powers)[None], ("e^s",), names, digits=2)
 
 
 def _numbered(name: str, n: int) -> tuple[str, ...]:

@@ -21,10 +21,7 @@ ROW_SUM_TOLERANCE = 2e-3
 
 def real_array(name: str, value: ArrayLike) -> Array:
     """`value` as an array of real numbers, its dtype unchanged."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:  # ragged nested lists
-        raise ValueError(f"{name} must be a rectangular array of real numbers: {error}") from None
+    array = _array(name, value)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
     return array
@@ -46,13 +43,30 @@ def float_arrays(**named: ArrayLike) -> tuple[list[Array], np.dtype[Any]]:
 
 def bool_array(name: str, value: ArrayLike) -> BoolArray:
     """`value` as a boolean array; 0/1 integers are refused, they are where polarity goes wrong."""
-    array = np.asarray(value)
+    array = _array(name, value)
     if array.dtype != np.bool_:
         raise ValueError(
             f"{name} must be boolean (True = may be read), got dtype {array.dtype}; "
             f"use {name}.astype(bool) if 1 means 'may be read'"
         )
     return array
+
+
+def int_array(name: str, value: ArrayLike) -> NDArray[np.integer[Any]]:
+    """Return `value` as an array of integers."""
+    array = _array(name, value)
+    if array.size == 0 and array.dtype.kind == "f":  # np.asarray([]) is a float array
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be integers, got dtype {array.dtype}")
+    return array
+
+
+def _array(name: str, value: ArrayLike) -> Array:
+    try:
+        return np.asarray(value)
+    except ValueError as error:  # ragged nested lists
+        raise ValueError(f"{name} must be a rectangular array: {error}") from None
 
 
 def count(name: str, value: Any, *, least: int = 0) -> int:
@@ -67,9 +81,12 @@ def finite_number(name: str, value: Any) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     numbers = (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, numbers) or not np.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, numbers) and np.isfinite(float(value)):
+            return float(value)
+    except OverflowError:  # an integer beyond every float
+        pass
+    raise ValueError(f"{name} must be a finite number, got {value!r}")
 
 
 def axis_index(axis: Any, ndim: int, name: str) -> int:
@@ -103,6 +120,20 @@ def batch_of_pairs(name: str, array: Array, n_q: int, n_k: int) -> tuple[int, ..
                 f"its axis {axis} must be {size} ({what}) or 1"
             )
     return array.shape[:-2]
+
+
+def check_rows(name: str, array: Array, width: int) -> None:
+    """Refuse anything but matrices whose rows have `width` features."""
+    if array.ndim < 2:
+        hint = f"; one position is {name}[None, :]" if array.ndim == 1 else ""
+        raise ValueError(
+            f"{name} must have at least 2 axes (positions, features), got shape {array.shape}{hint}"
+        )
+    if array.shape[-1] != width:
+        raise ValueError(
+            f"{name} must have {width} features a row, as the weights expect, "
+            f"got shape {array.shape}"
+        )
 
 
 def check_weights(name: str, weights: Array, axis: int = -1) -> None:

@@ -168,7 +168,11 @@ def _scores(
     n_q, n_k = query.shape[-2], key.shape[-2]
     if not isinstance(causal, (bool, np.bool_)):
         raise ValueError(f"causal must be True or False, got {causal!r}; a mask goes to mask=")
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else finite_number("scale", scale)
+    given = 1 / math.sqrt(query.shape[-1]) if scale is None else finite_number("scale", scale)
+    with quiet_rounding():
+        factor = query.dtype.type(given)
+    if not np.isfinite(factor):
+        raise ValueError(f"scale must be finite in {query.dtype}, got {given!r}")
 
     shapes = {"query": query.shape[:-2], "key": key.shape[:-2]}
     if mask is not None:
@@ -186,7 +190,7 @@ def _scores(
     scores = matmul_where(query, np.swapaxes(key, -1, -2), visible)
     # A hidden pair may hold inf or NaN; a visible inf meets NumPy's warning in softmax.
     with np.errstate(all="ignore"):
-        scores = scores * scores.dtype.type(scale)
+        scores = scores * factor
         if bias is not None:
             scores = scores + bias
     if visible is not None:

@@ -147,7 +147,7 @@ def svg(figure: Figure, alt: str) -> str:
     # A style element would rule the whole page, and group ids would repeat from figure to figure.
     text = re.sub(r"<style.*?</style>", "", text, flags=re.S)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = re.sub(r' id="\w+_\d+"', "", text)
+    text = re.sub(r' id="[\w.]+_\d+"', "", text)
     text = re.sub(r"\s*\n\s*", " ", text)
     text = text.replace("'DejaVu Sans'", "system-ui, sans-serif")
     for colour, name in _VARIABLES.items():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from attention_utils._arrays import Array, BoolArray, bool_array, common_shape, count
+from attention_utils._arrays import Array, BoolArray, bool_array, common_shape, count, int_array
 
 
 def causal_mask(n_q: int, n_k: int | None = None) -> BoolArray:
@@ -86,11 +86,7 @@ def padding_mask(lengths: ArrayLike, n_k: int) -> BoolArray:
            [[1, 1, 1]]])
     """
     n_k = count("n_k", n_k)
-    array = np.asarray(lengths)
-    if array.size == 0 and array.dtype.kind == "f":  # np.asarray([]) is a float array
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iu":
-        raise ValueError(f"lengths must be integers, got dtype {array.dtype}")
+    array = int_array("lengths", lengths)
     if np.any((array < 0) | (array > n_k)):
         raise ValueError(f"lengths must be in 0..{n_k} (n_k), got {array.tolist()}")
     return np.arange(n_k) < array[..., None, None]
@@ -158,7 +154,10 @@ def additive_mask(mask: ArrayLike, dtype: DTypeLike = float) -> Array:
     array([  0., -inf])
     """
     visible = bool_array("mask", mask)
-    kind: np.dtype[Any] = np.dtype(dtype)
+    try:
+        kind: np.dtype[Any] = np.dtype(dtype)
+    except TypeError:
+        raise ValueError(f"dtype must be a floating dtype, got {dtype!r}") from None
     if kind.kind != "f":
         raise ValueError(f"dtype must be floating, got {kind}: integers have no -inf")
     return np.where(visible, kind.type(0), kind.type(-np.inf))

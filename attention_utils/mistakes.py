@@ -575,7 +575,7 @@ def _factor(
         "after softmax": 1.0,
         "1/d_k": 1 / d_k,
         "1/sqrt(d_v)": d_v**-0.5,
-        "1/sqrt(n_k)": n_k**-0.5,
+        "1/sqrt(n_k)": max(n_k, 1) ** -0.5,
         "sqrt(d_k)": d_k**0.5,
     }
     return factors[scale_by]

@@ -13,6 +13,7 @@ from attention_utils._arrays import (
     BoolArray,
     batch_of_pairs,
     bool_array,
+    check_rows,
     common_shape,
     count,
     float_arrays,
@@ -290,6 +291,10 @@ class MultiHeadAttention:
         torch computes ``x @ W.T + b`` and stacks the three input projections in one matrix; its
         masks have the opposite polarity of ours. torch itself is not imported. Chapter 12.
         """
+        if not hasattr(module, "in_proj_weight"):
+            raise ValueError(
+                f"module must be a torch.nn.MultiheadAttention, got {type(module).__name__}"
+            )
         if module.bias_k is not None or module.bias_v is not None or module.add_zero_attn:
             raise ValueError("module uses add_bias_kv or add_zero_attn, which have no counterpart")
         if module.kdim != module.vdim:
@@ -344,23 +349,23 @@ class MultiHeadAttention:
         named: dict[str, ArrayLike] = {"x": x} | ({} if memory is None else {"memory": memory})
         arrays, dtype = float_arrays(**named)
         dtype = np.result_type(dtype, self._dtype)
-        self._check_rows("x", arrays[0], self.d_model)
+        check_rows("x", arrays[0], self.d_model)
         if memory is None and self.d_memory != self.d_model:
             raise ValueError(
                 f"memory is needed: w_k and w_v read rows of width {self.d_memory} (d_memory), "
                 f"but x has width {self.d_model} (d_model)"
             )
         source = arrays[-1]
-        self._check_rows("x" if memory is None else "memory", source, self.d_memory)
+        check_rows("x" if memory is None else "memory", source, self.d_memory)
 
+        shapes = {name: a.shape[:-2] for name, a in zip(named, arrays, strict=True)}
         head_mask, read = None, None
         if mask is not None:
             mask = np.atleast_2d(bool_array("mask", mask))
-            batch = batch_of_pairs("mask", mask, arrays[0].shape[-2], source.shape[-2])
-            shapes = {name: a.shape[:-2] for name, a in zip(named, arrays, strict=True)}
-            common_shape("the batch axes", **shapes, mask=batch)
+            shapes["mask"] = batch_of_pairs("mask", mask, arrays[0].shape[-2], source.shape[-2])
             head_mask = mask[..., None, :, :]
             read = np.any(mask, axis=-2, keepdims=True).swapaxes(-1, -2)
+        common_shape("the batch axes", **shapes)
         query = self._project(arrays[0], self.w_q, self.b_q, None)
         key = self._project(source, self.w_k, self.b_k, read)
         value = self._project(source, self.w_v, self.b_v, read)
@@ -381,18 +386,6 @@ class MultiHeadAttention:
                 f"which {self.n_heads} heads (n_heads) cannot share"
             )
         return matrix.shape[1] // self.n_heads
-
-    @staticmethod
-    def _check_rows(name: str, array: Array, width: int) -> None:
-        if array.ndim < 2:
-            raise ValueError(
-                f"{name} must have at least 2 axes (positions, features), got shape {array.shape}"
-            )
-        if array.shape[-1] != width:
-            raise ValueError(
-                f"{name} must have {width} features a row, as the weights expect, "
-                f"got shape {array.shape}"
-            )
 
     @staticmethod
     def _project(rows: Array, matrix: Array, bias: Array | None, read: BoolArray | None) -> Array:

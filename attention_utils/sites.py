@@ -6,10 +6,9 @@ hidden.
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from attention_utils._arrays import BoolArray, bool_array
+from attention_utils._arrays import Array, BoolArray, bool_array, check_rows, real_array
 from attention_utils.masks import causal_mask, combine_masks
 from attention_utils.multihead import MultiHeadAttention, MultiHeadResult
 
@@ -41,6 +40,7 @@ def encoder_self_attention(
     -----
     Vaswani et al. (2017), section 3.2.3. Chapter 7.
     """
+    x = _rows("x", x, _layer(mha).d_model)
     return mha(x, mask=_hides_keys("padding", padding, x))
 
 
@@ -71,9 +71,9 @@ def decoder_self_attention(
     -----
     Vaswani et al. (2017), section 3.2.3. Chapter 7.
     """
+    y = _rows("y", y, _layer(mha).d_model)
     padding = _hides_keys("padding", padding, y)
-    n = np.shape(y)[-2] if np.ndim(y) >= 2 else 0  # the call below refuses a wrong shape
-    return mha(y, mask=combine_masks(causal_mask(n), padding))
+    return mha(y, mask=combine_masks(causal_mask(y.shape[-2]), padding))
 
 
 def cross_attention(
@@ -109,19 +109,34 @@ def cross_attention(
     -----
     Vaswani et al. (2017), section 3.2.3. Chapter 7.
     """
+    y = _rows("y", y, _layer(mha).d_model)
     if memory is None:
         raise ValueError("memory is needed: cross-attention reads the encoder's output")
+    memory = _rows("memory", memory, mha.d_memory)
     return mha(y, memory, mask=_hides_keys("memory_padding", memory_padding, memory))
 
 
-def _hides_keys(name: str, padding: ArrayLike | None, keys: ArrayLike) -> BoolArray | None:
+def _layer(mha: MultiHeadAttention) -> MultiHeadAttention:
+    if not isinstance(mha, MultiHeadAttention):
+        raise ValueError(f"mha must be a MultiHeadAttention, got {type(mha).__name__}")
+    return mha
+
+
+def _rows(name: str, value: ArrayLike, width: int) -> Array:
+    """Refuse rows that do not fit the layer, under the name they have here."""
+    rows = real_array(name, value)
+    check_rows(name, rows, width)
+    return rows
+
+
+def _hides_keys(name: str, padding: ArrayLike | None, keys: Array) -> BoolArray | None:
     """Refuse a padding mask that does not come in the shape `padding_mask` gives it."""
     if padding is None:
         return None
-    mask, shape = bool_array(name, padding), np.shape(keys)
-    if len(shape) >= 2 and (mask.ndim < 2 or mask.shape[-2:] != (1, shape[-2])):
+    mask, n_k = bool_array(name, padding), keys.shape[-2]
+    if mask.ndim < 2 or mask.shape[-2:] != (1, n_k):
         raise ValueError(
-            f"{name} must have shape (..., 1, {shape[-2]}), as padding_mask(lengths, {shape[-2]}) "
+            f"{name} must have shape (..., 1, {n_k}), as padding_mask(lengths, {n_k}) "
             f"gives it, got {mask.shape}"
         )
     return mask

@@ -179,3 +179,10 @@ def test_options_are_keywords_only():
         scaled_dot_product_attention(*GOOD.values(), np.zeros((3, 5)))
     with pytest.raises(TypeError):
         attention_weights(GOOD["query"], GOOD["key"], np.zeros((3, 5)))
+
+
+@pytest.mark.parametrize("scale", [10**400, 1e39])
+def test_a_scale_beyond_the_dtype(scale):
+    one = np.ones((1, 1), dtype=np.float32)
+    with refuses("scale", "finite"):
+        scaled_dot_product_attention(one, one, one, scale=scale)

@@ -169,3 +169,18 @@ def test_additive_refuses_what_is_not_boolean(bad):
 def test_additive_needs_a_floating_dtype(dtype):
     with refuses("dtype", "float"):
         additive_mask(np.array([T, F]), dtype)
+
+
+def test_ragged_lists_are_refused_by_name():
+    ragged = [[True], [True, False]]
+    with refuses("mask", "rectangular"):
+        additive_mask(ragged)
+    with refuses("masks[1]", "rectangular"):
+        combine_masks(None, ragged)
+    with refuses("lengths", "rectangular"):
+        padding_mask([[1], [1, 2]], 3)
+
+
+def test_additive_mask_needs_a_dtype():
+    with refuses("dtype", "nonsense"):
+        additive_mask([True], "nonsense")

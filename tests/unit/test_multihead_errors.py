@@ -150,3 +150,14 @@ def test_random_refuses(arguments, words):
 def test_random_needs_no_divisible_width_when_both_widths_are_given():
     mha = random(7, 2, d_k=3, d_v=4)
     assert (mha.d_k, mha.d_v) == (3, 4)
+
+
+def test_from_torch_needs_the_module():
+    with refuses("module", "torch.nn.MultiheadAttention", "object"):
+        MultiHeadAttention.from_torch(object())
+
+
+def test_batches_that_do_not_fit_are_named():
+    layer = MultiHeadAttention.random(6, 2, np.random.default_rng(0))
+    with refuses("x", "memory", "broadcast"):
+        layer(np.zeros((2, 3, 6)), np.zeros((3, 5, 6)))

@@ -83,3 +83,17 @@ def test_padding_must_be_a_mask_that_fits():
         cross_attention(SELF, TARGET, SOURCE, memory_padding=np.array(LENGTHS))
     with refuses("memory_padding"):
         cross_attention(SELF, TARGET, SOURCE, memory_padding=padding_mask([3, 2], 3))
+
+
+def test_errors_name_the_argument_of_the_site():
+    with refuses("y", "6"):
+        decoder_self_attention(SELF, np.zeros((3, 5)))
+    with refuses("y", "y[None, :]"):
+        cross_attention(SELF, np.zeros(6), SOURCE)
+    with refuses("memory", "6"):
+        cross_attention(SELF, TARGET, np.zeros((3, 5)))
+    with refuses("y", "rectangular"):
+        decoder_self_attention(SELF, [[1, 2], [3]])
+    for site in (encoder_self_attention, decoder_self_attention):
+        with refuses("mha", "NoneType"):
+            site(None, SOURCE)

@@ -71,8 +71,9 @@ notebooks: .venv/ready  ## run every notebook from a fresh kernel and store its 
 mutation: .venv/ready  ## plant the known mistakes and write the page that says who noticed them
 	$(BIN)/python -m tests.mutation.report
 
-bench: .venv/ready  ## how long attention takes, by size; the site beside a stock Jupyter Book (minutes)
+bench: .venv/ready  ## how long attention takes, by size; a class graded; the site beside a stock Jupyter Book (minutes)
 	$(BIN)/python tools/bench.py
+	@if command -v bwrap >/dev/null; then $(BIN)/python -m coursework.bench; fi
 	$(BIN)/python tools/bench_site.py
 
 requirements: .venv-uv/bin/uv  ## pin requirements*.txt again (delete them first to take newer versions)

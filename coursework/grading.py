@@ -125,6 +125,7 @@ class Grader:
                     "max_score": check.points,
                     "passed": False,
                     "message": reason,
+                    "values": {},
                 }
                 for check in question.checks
             ],
@@ -260,10 +261,12 @@ class _Run:
         return serve
 
     def _report(self, question, got, diagnosis, note):
-        checks = []
+        checks, values = [], {}
         for check in question.checks:
             passed = self.answers.passes(question, check, got[check.name])
             message = "" if passed else self._message(question, check, got[check.name])
+            explained = passed or diagnosis or values  # the values of one check are enough
+            values = values if explained else self._values(question, check, got[check.name])
             checks.append(
                 {
                     "name": check.name,
@@ -271,9 +274,7 @@ class _Run:
                     "max_score": check.points,
                     "passed": passed,
                     "message": message,
-                    "values": {}
-                    if passed or diagnosis
-                    else self._values(question, check, got[check.name]),
+                    "values": {} if explained else values,
                 }
             )
         return {
@@ -302,8 +303,9 @@ class _Run:
             f"{k}={_shown(v)}" for k, v in check.kwargs.items()
         ]
         mine = f"{got.error}" if isinstance(got, Raised) else _shown(got)
+        between = ",\n" if any("\n" in argument for argument in call) else ", "
         return {
-            "input": f"{question.name}({', '.join(call)})"
+            "input": f"{question.name}({between.join(call)})"
             if question.kind == "call"
             else question.name,
             "yours": mine,
@@ -365,11 +367,12 @@ def _small(values):
 
 def _shown(value):
     if isinstance(value, tuple):
-        return "(" + ", ".join(_shown(part) for part in value[:4]) + ")"
+        return "(" + ",\n".join(_shown(part) for part in value[:4]) + ")"
     if isinstance(value, np.ndarray):
         text = np.array2string(
             value[:8] if value.ndim else value,
             precision=4,
+            max_line_width=64,
             threshold=80,
             separator=", ",
             suppress_small=True,

@@ -15,7 +15,8 @@ th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align
   vertical-align: top }
 .said { border-left: 4px solid var(--bad); padding: .4rem .8rem; background: var(--soft) }
 .good { color: var(--good) } .bad { color: var(--bad) }
-pre { overflow-x: auto; background: var(--soft); padding: .6rem; font-size: .85rem }
+pre { white-space: pre-wrap; background: var(--soft); padding: .6rem; font-size: .85rem }
+.track { width: 14rem; max-width: 30vw }
 .bar { background: currentColor; height: .9rem; min-width: 2px; opacity: .55 }
 .scroll { overflow-x: auto }
 """
@@ -58,27 +59,28 @@ def feedback(result):
 
 
 def _checks(q):
+    if q["score"] == q["max_score"]:
+        return "<p class=good>All checks passed.</p>"
     rows = ["<table><tr><th scope=col>Check<th scope=col>Points<th scope=col>Result"]
     for c in q["checks"]:
-        said = (
-            "<span class=good>passed</span>"
-            if c["passed"]
-            else (f"<span class=bad>failed</span>. {_e(c['message'])}")
-        )
-        if values := c.get("values"):
-            said += "".join(
-                f"<div>{label}</div><pre>{_e(values[key])}</pre>"
-                for key, label in (
-                    ("input", "called as"),
-                    ("yours", "your value"),
-                    ("right", "right value"),
-                )
-            )
+        if c["passed"]:
+            said = "<span class=good>passed</span>"
+        elif q["feedback"]:  # a hint would point elsewhere than the mistake that was found
+            said = "<span class=bad>failed</span>, for the reason above"
+        else:
+            said = f"<span class=bad>failed</span>. {_e(c['message'])}" + _values(c["values"])
         rows.append(
             f"<tr><td>{_e(c['name'])}<td>{_points(c['score'])} of "
             f"{_points(c['max_score'])}<td>{said}"
         )
     return "\n".join(rows) + "</table>"
+
+
+def _values(values):
+    labels = (("input", "called as"), ("yours", "your value"), ("right", "right value"))
+    return "".join(
+        f"<div>{label}</div><pre>{_e(values[key])}</pre>" for key, label in labels if values
+    )
 
 
 def class_summary(results):
@@ -184,7 +186,8 @@ def _histogram(scores, highest):
 
 
 def _bar(share):
-    return f"<div class=bar style='width:{max(share, 0) * 100:.0f}%'></div>"
+    width = f"{max(share, 0) * 100:.0f}%"
+    return f"<div class=track><div class=bar style='width:{width}'></div></div>"
 
 
 def _table(caption, head, rows):

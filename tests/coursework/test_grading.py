@@ -58,11 +58,11 @@ def test_an_unknown_mistake_shows_the_input_and_both_values(grader):
     odd = "def causal_mask(n_q, n_k):\n    return np.eye(n_q, n_k, dtype=bool)\n"
     questions, result = graded(grader, causal_mask=odd)
     assert questions["causal_mask"]["diagnosis"] == []
-    values = questions["causal_mask"]["checks"][1]["values"]
-    assert values["input"] == "causal_mask(3, 6)"
+    values = questions["causal_mask"]["checks"][0]["values"]
+    assert values["input"] == "causal_mask(5, 5)"
     assert "True" in values["yours"]
     assert values["yours"] != values["right"]
-    assert "causal_mask(3, 6)" in pages.feedback(result)
+    assert "causal_mask(5, 5)" in pages.feedback(result)
 
 
 def test_lists_and_other_number_types_are_welcome(grader):

@@ -53,7 +53,7 @@ def render(tex: str, display: bool = False) -> str:
 
 def checked(node: nodes.Element, display: bool) -> str:
     """As `render`, with a located warning (an error in our builds) instead of an exception."""
-    tex = node.astext()
+    tex = node.astext() + node.get("after", "")
     try:
         return render(tex, display)
     except KaTeXError as error:
@@ -61,11 +61,21 @@ def checked(node: nodes.Element, display: bool) -> str:
         return f"<code>{escape(tex)}</code>"
 
 
+def hold_punctuation(app, doctree, docname):
+    """Move the comma after a formula into its last box: a browser may break a line between them."""
+    if app.builder.format != "html":
+        return
+    for formula in doctree.findall(nodes.math):
+        neighbours = formula.parent.children
+        place = neighbours.index(formula) + 1
+        following = neighbours[place] if place < len(neighbours) else None
+        if isinstance(following, nodes.Text) and following[0] in ",.;:!?)":
+            formula["after"] = rf"\text{{{following[0]}}}"
+            formula.parent[place] = nodes.Text(following[1:])
+
+
 def visit_inline(self, node):
     self.body.append(checked(node, display=False))
-    following = node.next_node(nodes.Text, descend=False, siblings=True)
-    if following and following.astext()[0] in ",.;:!?)":
-        self.body.append("&#8288;")  # word joiner: a browser may break a line after any formula
     raise nodes.SkipNode
 
 
@@ -82,4 +92,5 @@ def visit_display(self, node):
 
 
 def setup(app):
+    app.connect("doctree-resolved", hold_punctuation)
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_display, None))

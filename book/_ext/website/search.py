@@ -14,19 +14,24 @@ from pathlib import Path
 
 from docutils import nodes
 
+LEFT_OUT = (
+    nodes.comment,
+    nodes.literal_block,
+    nodes.math,
+    nodes.math_block,
+    nodes.raw,
+    nodes.section,
+    nodes.title,
+)
+
 
 def words(node: nodes.Node) -> str:
-    """The text a reader would search for: no subsections, markup, formulas or cell outputs."""
+    """The prose of a section: no subsections, markup, formulas, code or outputs."""
     if isinstance(node, nodes.Text):
         return str(node)
-    if isinstance(
-        node,
-        nodes.raw | nodes.math | nodes.math_block | nodes.comment | nodes.title | nodes.section,
-    ):
+    if isinstance(node, LEFT_OUT) or "cell_output" in node.get("classes", ()):
         return " "
-    if "cell_output" in node.get("classes", ()):
-        return " "
-    between = " " if isinstance(node, nodes.TextElement) is False else ""
+    between = "" if isinstance(node, nodes.TextElement) else " "
     return between.join(words(child) for child in node.children)
 
 

@@ -93,7 +93,8 @@ def run_check(options):
     path = Path(options.notebook)
     submission = submissions.Submission(path.stem, path.stem, path.name)
     try:
-        submission.cells, submission.notes = submissions.read(path.read_bytes())
+        found = submissions.read(path.read_bytes())
+        submission.cells, submission.notes, submission.release = found
     except submissions.Unreadable as error:
         submission.reason = str(error)
     limits = Limits(options.cell_seconds, options.call_seconds)
@@ -161,6 +162,9 @@ def main(arguments=None):
     options = parser().parse_args(arguments)
     try:
         return options.run(options) or 0
+    except KeyboardInterrupt:
+        print("\ncoursework: stopped; the same command goes on from here", file=sys.stderr)
+        return 130
     except (SandboxError, release.ReleaseError, FileNotFoundError, ValueError) as error:
         print(f"coursework: {error}", file=sys.stderr)
         return 2

@@ -4,6 +4,8 @@ import concurrent.futures
 import hashlib
 import json
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from coursework import files, pages, submissions, tables
@@ -33,8 +35,6 @@ def open_box(unsafe, hidden):
 
 def prove(box):
     """None if a process in the box answers, else why not."""
-    import time
-
     try:
         with Session(box, time.monotonic() + 30) as session:
             message = {"op": "cell", "source": "answer = 6 * 7", "number": 1}
@@ -49,6 +49,8 @@ def grade_folder(job):
     """Grade everything in ``job.folder`` and write tables and pages to ``job.out``."""
     out = Path(job.out)
     assignment = load(job.assignment, job.course, job.assignments)
+    if out.resolve().is_relative_to(Path(job.folder).resolve()):
+        raise ValueError(f"--out must not lie inside the submissions, got {out}")
     hidden = [assignment.folder, Path(job.folder), out]
     box = open_box(job.unsafe, hidden)
     found = submissions.collect(job.folder, {q.name for q in assignment.questions})
@@ -116,7 +118,12 @@ def _prepare(assignment, course, folder, box, limits):
 
 
 def _grade(submission):
-    return _grader.grade(submission)
+    """One result, whatever happens: a fault of the grader itself must not end the batch."""
+    try:
+        return _grader.grade(submission)
+    except Exception as error:
+        fault = f"the grader itself failed ({type(error).__name__}: {str(error)[:200]})"
+        return _grader.grade(replace(submission, cells=None, reason=fault))
 
 
 def _version(assignment, job):

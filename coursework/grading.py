@@ -9,6 +9,7 @@ import numpy as np
 from coursework import release, source, submissions
 from coursework.marking import Answers, Raised, shape_of
 from coursework.session import Session, SessionError
+from coursework.submissions import printable
 
 NOT_WRITTEN = {"NotImplementedError": "not written yet"}
 SILENT = {"NotImplementedError", "Missing", "TimeUp", "Died", "NotRun"}  # nothing to diagnose
@@ -57,7 +58,7 @@ class Grader:
             answers = {}
         else:
             code, answers, notes = self._sorted_out(submission.cells)
-            result["notes"] += notes
+            result["notes"] += self._other_release(submission) + notes
             run = _Run(self, code, start + self.limits.total)
             try:
                 questions = [run.question(question) for question in self.assignment.questions]
@@ -82,6 +83,12 @@ class Grader:
         result["max_score"] = self.assignment.points
         result["seconds"] = round(time.monotonic() - start, 3)
         return result
+
+    def _other_release(self, submission):
+        """A note if the notebook was released from something else than what grades it."""
+        if submission.release in ("", self.release):
+            return []
+        return ["it was released from another version or another course of this assignment"]
 
     def _sorted_out(self, cells):
         """Code to run by position, answers in words, notes."""
@@ -328,8 +335,8 @@ def _raised(reply):
     """An error as the student's process tells it: untrusted words, cut short."""
     line = reply.get("line")
     return Raised(
-        str(reply["error"])[:60],
-        str(reply.get("text", ""))[:300],
+        printable(str(reply["error"])[:60]),
+        printable(str(reply.get("text", ""))[:300]),
         line if isinstance(line, int) else None,
     )
 
@@ -348,26 +355,25 @@ def _said(raised, seconds):
 
 def _small(values):
     """Whether untrusted arguments cannot make the reference work hard."""
-    sizes = 0
-    for value in values:
-        if isinstance(value, np.ndarray):
-            sizes += value.size
-            if value.ndim > 4 or (
-                value.dtype.kind in "iu" and value.size and abs(value).max() > 1000
-            ):
-                return False
-        elif not (
-            value is None
-            or isinstance(value, float)
-            or (isinstance(value, int) and abs(value) <= 1000)
-        ):
-            return False
-    return sizes <= 8192
+    arrays = [np.asarray(value) for value in values if value is not None]
+    return sum(array.size for array in arrays) <= 8192 and all(map(_is_small, arrays))
+
+
+def _is_small(array):
+    if array.ndim > 4 or array.dtype.kind not in "biuf":
+        return False
+    if array.dtype.kind in "iu" or array.size == 1:  # what may be taken for a size
+        return bool(((array >= -1000) & (array <= 1000) | ~np.isfinite(array)).all())
+    return True
 
 
 def _shown(value):
+    return printable(_written(value))
+
+
+def _written(value):
     if isinstance(value, tuple):
-        return "(" + ",\n".join(_shown(part) for part in value[:4]) + ")"
+        return "(" + ",\n".join(_written(part) for part in value[:4]) + ")"
     if isinstance(value, np.ndarray):
         text = np.array2string(
             value[:8] if value.ndim else value,

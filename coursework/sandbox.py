@@ -125,7 +125,6 @@ class Bubblewrap:
             "bwrap",
             "--unshare-all",
             "--unshare-user",
-            "--disable-userns",
             "--uid",
             "65534",
             "--gid",
@@ -173,7 +172,10 @@ class Bubblewrap:
 
     @staticmethod
     def advice(reason):
-        """What to do when it does not start."""
+        """What to do when it does not start, in bubblewrap's own words if it has any."""
+        trial = ["bwrap", "--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]
+        tried = subprocess.run(trial, capture_output=True, text=True, check=False)
+        reason = tried.stderr.strip() or reason
         return (
             f"bubblewrap does not start here: {reason or 'no reason given'}\n"
             "Ubuntu since 24.04 and many hosted machines forbid it to users. As administrator:\n"
@@ -261,7 +263,7 @@ def _worker(read, write, user="-", program=PROGRAM[-1], packages=PACKAGES):
 
 def _interpreter():
     """The files that Python itself needs: nothing else of the machine is shown."""
-    library = sysconfig.get_config_var("INSTSONAME") or ""
+    library = sysconfig.get_config_var("INSTSONAME") or "no library"
     candidates = [
         "/lib",
         "/lib64",
@@ -272,7 +274,8 @@ def _interpreter():
         _python(),
         sysconfig.get_path("stdlib"),
         sysconfig.get_path("platstdlib"),
-        os.path.join(sysconfig.get_config_var("LIBDIR") or "", library) if library else "",
+        os.path.join(sysconfig.get_config_var("LIBDIR") or "", library),
+        os.path.join(os.path.dirname(_python()), "..", "lib", library),
     ]
     found = sorted({Path(p) for p in candidates if p and os.path.exists(p)})
     return [p for p in found if not any(p != q and p.is_relative_to(q) for q in found)]

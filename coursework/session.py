@@ -78,7 +78,8 @@ class Session:
 
     def _receive(self, seconds):
         try:
-            return wire.receive(self.read, min(time.monotonic() + seconds, self.deadline))
+            until = min(time.monotonic() + seconds, self.deadline)
+            return wire.receive(self.read, until, wire.HEAD)
         except (wire.WireError, OSError) as error:
             raise SessionError(str(error)) from None
 

@@ -10,28 +10,22 @@ import json
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-FILE_LIMIT = 30 * 2**20  # bytes of one notebook
+FILE_LIMIT = 20 * 2**20  # bytes of one notebook
 ENTRY_LIMIT = 5000  # files in one archive
-STUDENT_LIMIT = 100 * 2**20  # bytes of everything that one student hands in
+NESTED_LIMIT = 5  # archives in what one student hands in
+STUDENT_LIMIT = 50  # files of one student that are looked at
 CELL_LIMIT = 2000
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-    RuntimeError,
-    OSError,
-    EOFError,
-    ValueError,
-)
+SOURCE_LIMIT = 2**20  # characters of one cell
 MOODLE = re.compile(r"(.+)_(\d+)_assignsubmission_\w+?_?$")
 CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_(\d+)_.+$")
-NOISE = re.compile(r"(^|/)(\.ipynb_checkpoints|__MACOSX|\.[^/]*|Thumbs\.db)(/|$)")
+NOISE = re.compile(
+    r"(^|/)(\.ipynb_checkpoints|__MACOSX|\._[^/]*|\.DS_Store|\.git|Thumbs\.db|desktop\.ini)(/|$)"
+)
 
 
 class Unreadable(Exception):
@@ -65,6 +59,8 @@ class Submission:
         What was repaired or chosen, for the feedback.
     digest : str
         Of all that was handed in, to notice changes.
+    release : str
+        Fingerprint of the release that the notebook was made from, if it says so.
     """
 
     student: str
@@ -76,6 +72,7 @@ class Submission:
     moodle: str = ""
     canvas: str = ""
     digest: str = ""
+    release: str = ""
 
 
 @dataclass
@@ -99,10 +96,10 @@ def collect(where, wanted):
     where = Path(where)
     if not where.exists():
         raise FileNotFoundError(f"submissions: {where} does not exist")
-    everything = (
-        _folder(where) if where.is_dir() else _archive("", (), partial(zipfile.ZipFile, where))
-    )
-    files = _without_common_folder(everything)
+    if where.is_dir():
+        files = _folder(where)
+    else:
+        files = _without_common_folder(_archive("", (), partial(zipfile.ZipFile, where)))
     groups = {}
     for file in files:
         top = PurePosixPath(file.path).parts[0]
@@ -110,10 +107,10 @@ def collect(where, wanted):
     found, taken = [], set()
     for (name, moodle, canvas), group in sorted(groups.items()):
         student = re.sub(r"[^\w.@+-]+", "_", name).strip("._")[:60] or "unnamed"
-        if student.lower() in taken:
+        while student.lower() in taken:
             student += f"-{moodle or canvas or len(taken)}"
         taken.add(student.lower())
-        submission = Submission(student, name, moodle=moodle, canvas=canvas)
+        submission = Submission(student, printable(name), moodle=moodle, canvas=canvas)
         _choose(submission, group, wanted)
         found.append(submission)
     return found
@@ -127,8 +124,13 @@ def of_one(folder, wanted):
     return submission
 
 
+def printable(text):
+    """Text without anything that a terminal or a page would obey."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def read(raw):
-    """Cells and notes of a notebook, however damaged; raises `Unreadable`."""
+    """Cells, notes and release of a notebook, however damaged; raises `Unreadable`."""
     if not raw.strip():
         raise Unreadable("the file is empty")
     if len(raw) > FILE_LIMIT:
@@ -160,7 +162,14 @@ def read(raw):
         raise Unreadable(f"the notebook has {len(cells)} cells; {CELL_LIMIT} is the limit")
     if not cells:
         raise Unreadable("the notebook has no cells")
-    return cells, notes
+    return cells, notes, _release(book)
+
+
+def _release(book):
+    """What the metadata say about the release."""
+    for key in ("metadata", "coursework", "release"):
+        book = book.get(key) if isinstance(book, dict) else None
+    return book if isinstance(book, str) else ""
 
 
 def _decoded(raw):
@@ -207,6 +216,8 @@ def _cells(book):
         if isinstance(source, list):
             source = "".join(part for part in source if isinstance(part, str))
         kind = "code" if cell.get("cell_type") == "code" else "markdown"
+        if isinstance(source, str) and len(source) > SOURCE_LIMIT:
+            raise Unreadable(f"cell {len(found) + 1} has {len(source)} characters")
         if isinstance(source, str):
             found.append(Cell(kind, source, _identity(cell)))
     return found
@@ -227,48 +238,47 @@ def _identity(cell):
 
 def defined(source):
     """Names that a cell defines at its left margin."""
-    return {a or b for a, b in re.findall(r"^(?:def\s+(\w+)|(\w+)\s*=(?!=))", source, re.M)}
+    return {a or b for a, b in re.findall(r"^(?:def[ \t]+(\w+)|(\w+)[ \t]*=(?!=))", source, re.M)}
 
 
 def _choose(submission, group, wanted):
     """Fill in the one file of a group that counts."""
-    best, seen, reasons, size, digest = None, 0, [], 0, hashlib.sha256()
-    for file in sorted(group, key=lambda f: f.order):
+    best, seen, reasons, digest = None, 0, [], hashlib.sha256()
+    for file in sorted(group, key=lambda f: f.order)[-STUDENT_LIMIT:]:
         try:
-            if size > STUDENT_LIMIT:
-                raise Unreadable("too much was handed in before it")
             raw = file.read()
-            size += len(raw)
             digest.update(raw)
-            cells, notes = _read_as(PurePosixPath(file.path).suffix.lower(), raw)
+            cells, notes, made_from = _read_as(PurePosixPath(file.path).suffix.lower(), raw)
         except Unreadable as error:
-            reasons.append(f"{file.path}: {error}")
+            reasons.append(printable(f"{file.path}: {error}"))
             continue
         seen += 1
         names = set().union(*(defined(c.source) for c in cells if c.kind == "code")) & wanted
         written = sum(c.kind == "code" and "NotImplementedError" not in c.source for c in cells)
         rank = len(names), written
         if best is None or rank >= best[0]:
-            best = rank, file, cells, notes
+            best = rank, file, cells, notes, made_from
+    if len(group) > STUDENT_LIMIT:
+        reasons.append(f"{len(group)} files; only the latest {STUDENT_LIMIT} were looked at")
     submission.digest = digest.hexdigest()
     if best is None:
         submission.reason = "; ".join(reasons)
         return
-    _, file, submission.cells, notes = best
-    submission.file = file.path
+    _, file, submission.cells, notes, submission.release = best
+    submission.file = printable(file.path)
     submission.notes += notes
     if seen > 1:
         submission.notes.append(
-            f"{seen} notebooks were handed in; {PurePosixPath(file.path).name} counts "
+            f"{seen} notebooks were handed in; {PurePosixPath(submission.file).name} counts "
             "(it answers most; among equals the latest)"
         )
     submission.notes += [f"left aside: {reason}" for reason in reasons]
 
 
 def _read_as(suffix, raw):
-    """Cells and notes of a file, by what its name says it is."""
+    """Cells, notes and release of a file, by what its name says it is."""
     if suffix == ".py":
-        return [Cell("code", _decoded(raw)[0])], ["a script was handed in"]
+        return [Cell("code", _decoded(raw)[0])], ["a script was handed in"], ""
     if suffix not in (".ipynb", ".json", ".txt", ""):
         raise Unreadable(f"a {suffix} file is no notebook (.ipynb)")
     return read(raw)
@@ -316,11 +326,11 @@ def _parents(inside):
 def _archive(inside, order, opened, depth=0):
     """Files of a zip; nothing is written to disk and each is read only when it is needed."""
     prefix = f"{inside}/" if inside else ""
-    files = []
+    files, nested = [], 0
     try:
         with opened() as archive:
             entries = archive.infolist()
-    except (*ZIP_ERRORS, Unreadable) as error:
+    except Exception as error:  # untrusted bytes: whatever goes wrong is the sender's fault
         why = f"the zip cannot be opened: {str(error)[:80]}"
         return [_File(f"{prefix}archive", order, _refusing(why))]
     if len(entries) > ENTRY_LIMIT:
@@ -335,7 +345,11 @@ def _archive(inside, order, opened, depth=0):
         read = partial(_unpacked, opened, entry)
         if stat.S_ISLNK(entry.external_attr >> 16):
             read = _refusing("a link, and links are not followed")
-        if name.lower().endswith(".zip") and depth < 2:
+        is_zip = name.lower().endswith(".zip") and depth < 2
+        nested += is_zip
+        if is_zip and inside and nested > NESTED_LIMIT:  # the class's own zip may hold any number
+            files.append(_File(prefix + name, later, _refusing("one zip too many")))
+        elif is_zip:
             files += _archive(prefix + name, later, partial(_reopened, read), depth + 1)
         else:
             files.append(_File(prefix + name, later, read))
@@ -362,7 +376,7 @@ def _unpacked(opened, entry):
     try:
         with opened() as archive, archive.open(entry) as stream:
             content = stream.read(FILE_LIMIT + 1)
-    except ZIP_ERRORS as error:
+    except Exception as error:  # as above
         raise Unreadable(f"cannot be unpacked: {str(error)[:80]}") from None
     if len(content) > FILE_LIMIT:
         raise Unreadable("it unpacks to far too much")

@@ -69,8 +69,13 @@ def failure(error, filename):
 
 
 def run_cell(space, message):
-    """Execute one cell."""
-    exec(compile(plain(message["source"]), f"<cell {message['number']}>", "exec"), space)
+    """Execute one cell; what only IPython understands is left out."""
+    source, name = message["source"], f"<cell {message['number']}>"
+    try:
+        code = compile(source, name, "exec")
+    except SyntaxError:
+        code = compile(plain(source), name, "exec")
+    exec(code, space)
     return {"value": None}
 
 

@@ -6,6 +6,7 @@ cell; its head says which, what the submission must score, and words that must b
 
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -196,6 +197,30 @@ def damaged(assignment, folder):
     (folder / "two_notebooks" / "new.ipynb").write_bytes(good)
     put("checkpoint_only", good, 0, "nothing to grade", name=".ipynb_checkpoints/a1.ipynb")
     put("=HYPERLINK(0)", good, FULL)
+    put("huge_cell", json.dumps(solved(assignment, share="x" * 2**21)).encode(), 0, "characters")
+    put(
+        "lone_surrogate",
+        json.dumps(solved(assignment, share="share = '\ud800'")).encode(),
+        FULL - 1,
+    )
+    other = json.loads(good)
+    other["metadata"]["coursework"]["release"] = "00000000"
+    put("other_release", json.dumps(other).encode(), FULL, "another version or another course")
+    operator = {"cell_type": "code", "source": "x = (\n7\n% 4\n)\nassert x == 3"}
+    put("operator_first", json.dumps(book | {"cells": [operator, *book["cells"]]}).encode(), FULL)
+    inner = _zipped({"a1.ipynb": good})
+    put(
+        "many_zips",
+        _zipped({f"{k}.zip": inner for k in range(9)}),
+        FULL,
+        "one zip too many",
+        name="all.zip",
+    )
+    for k in range(70):
+        put("many_files", good if k == 69 else blank, FULL, "only the latest", name=f"{k:02}.ipynb")
+        os.utime(folder / "many_files" / f"{k:02}.ipynb", (k, k))
+    (folder / ".ipynb").write_bytes(good)
+    expected["unnamed"] = FULL, ""
     (folder / "empty_folder").mkdir()
     expected["empty_folder"] = 0, "nothing to grade"
     (folder / "link_to_file").mkdir()

@@ -24,7 +24,7 @@ def grader():
 
 def graded(grader, **replaced):
     raw = json.dumps(handed_in.solved(A1, **replaced)).encode()
-    cells, notes = submissions.read(raw)
+    cells, notes, _ = submissions.read(raw)
     result = grader.grade(submissions.Submission("someone", "Some One", cells=cells, notes=notes))
     return {q["name"]: q for q in result["questions"]}, result
 
@@ -200,6 +200,21 @@ def test_a_sandbox_that_does_not_start_says_how_to_mend_it(monkeypatch):
     monkeypatch.setattr(sandbox, "_worker", lambda *a, **k: ["/nothing/here"])
     with pytest.raises(sandbox.SandboxError, match="sysctl"):
         batch.open_box(False, [])
+
+
+def test_results_inside_the_submissions_are_refused(folder, capsys):
+    assert run(folder, folder / "graded") == 2
+    assert "--out must not lie inside" in capsys.readouterr().err
+
+
+def test_a_fault_of_the_grader_costs_one_row_and_not_the_batch(monkeypatch):
+    grader = Grader(A1, sandbox.Unprotected())
+    monkeypatch.setattr(batch, "_grader", grader)
+    monkeypatch.setattr(grader, "_sorted_out", lambda cells: 1 / 0)
+    cells = [submissions.Cell("code", "x = 1")]
+    result = batch._grade(submissions.Submission("ann", "Ann", cells=cells))
+    assert result["score"] == 0
+    assert "the grader itself failed (ZeroDivisionError" in result["reason"]
 
 
 def test_assignments_inside_the_interpreter_are_refused(tmp_path):

@@ -25,7 +25,7 @@ def graded(tmp_path_factory):
     assert len(damage) >= LEAST
     assert not set(expected) & set(damage)
     arguments = ["grade", "a1", str(folder), "--out", str(out), "--jobs", "2"]
-    limits = ["--cell-seconds", "1", "--call-seconds", "1"]
+    limits = ["--cell-seconds", "1", "--call-seconds", "0.5"]
     assert command.main([*arguments, *limits]) == 0
     results = {
         path.stem: json.loads(path.read_text("utf-8")) for path in (out / "results").glob("*.json")
@@ -82,6 +82,18 @@ def test_tables_hold_everybody_and_no_formula(graded):
     assert f"{len(results)} submissions" in page
     assert all((out / "feedback" / f"{student}.html").is_file() for student in results)
     assert "no_maximum" not in page  # nobody here made it, so it must not be counted
+
+
+def test_nothing_written_can_command_a_terminal_or_a_page(graded):
+    for path in graded[2].rglob("*.*"):
+        text = path.read_text("utf-8")
+        assert not [c for c in text if ord(c) < 32 and c not in "\n\r\t"], path
+        assert "\u202e" not in text
+        assert path.suffix != ".html" or "<script" not in text
+
+
+def test_a_cell_that_begins_a_line_with_an_operator_runs(graded):
+    assert graded[1]["operator_first"]["cells"] == []
 
 
 def test_platform_names_reach_the_tables(graded):

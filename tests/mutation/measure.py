@@ -73,7 +73,7 @@ def noticed(unit, cells):
 
     The last cell must have failed by itself: after an exception, names may be missing.
     """
-    *before, last = cells.values()
+    *before, last = cells.values() or [Case(failed=False)]
     return Noticed(
         unit=any(case.failed for case in unit),
         cell=last.failed and not any(case.raised for case in before),
@@ -106,6 +106,8 @@ def copy_up_to(one, folder):
     """Copy the notebook up to the cell that must notice; return the ids of its cells of code."""
     notebook = json.loads((ROOT / "chapters" / f"{one.chapter}.ipynb").read_text("utf-8"))
     ids = [cell["id"] for cell in notebook["cells"]]
+    if one.cell not in ids:
+        return []
     del notebook["cells"][ids.index(one.cell) + 1 :]
     path = folder / one.name / f"{one.chapter}.ipynb"
     path.parent.mkdir()

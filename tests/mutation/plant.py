@@ -13,6 +13,7 @@ from attention_utils import (
     MultiHeadAttention,
     attention_weights,
     causal_mask,
+    cross_attention,
     merge_heads,
     scaled_dot_product_attention,
     softmax,
@@ -59,6 +60,10 @@ def mistaken_causal_mask(n_q, n_k=None, **switches):
     return attend(*nothing, nothing[1], causal=True, **switches).scores > -np.inf
 
 
+def mistaken_cross_attention(mha, y, memory, *, memory_padding=None, **switches):
+    return attend_in_heads(mha, y, memory, mask=memory_padding, **switches)
+
+
 def mistaken_split(x, n_heads, *, split="features"):
     return _split(split, np.asarray(x), n_heads)
 
@@ -76,17 +81,18 @@ MISTAKEN = {
     split_heads: mistaken_split,
     merge_heads: mistaken_merge,
     MultiHeadAttention.__call__: attend_in_heads,
+    cross_attention: mistaken_cross_attention,
 }
 ATTENTION = (scaled_dot_product_attention, attention_weights)
 LAYER = (MultiHeadAttention.__call__,)
 # and those among them in which a switch can be in a wrong position.
 PLACES = {
     "projections": LAYER,
-    "sources": LAYER,
+    "sources": (cross_attention,),
     "split": (*LAYER, split_heads),
     "head_axis": LAYER,
     "scale_by": ATTENTION,
-    "causal_edge": (*ATTENTION, causal_mask),
+    "causal_edge": (causal_mask,),
     "padding_hides": ATTENTION,
     "polarity": (*ATTENTION, softmax),
     "masking": (*ATTENTION, softmax),

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from attention_utils import AttentionMap, entropy, scaled_dot_product_attention, softmax
+from attention_utils import (
+    AttentionMap,
+    decoder_self_attention,
+    encoder_self_attention,
+    entropy,
+    layer_norm,
+    scaled_dot_product_attention,
+    softmax,
+)
 from attention_utils._arrays import check_weights
 from attention_utils.mistakes import MISTAKES, attend
 from tests.mutation.plant import (
@@ -81,6 +89,11 @@ def entropy_in_bits(p, axis=-1):
     return entropy(p, axis) / np.log(2)
 
 
+def over_positions(x, gain=None, shift=None, *, eps=1e-5, right=layer_norm):
+    """`layer_norm` down the columns."""
+    return np.swapaxes(right(np.swapaxes(x, -1, -2), eps=eps), -1, -2)
+
+
 def read_down(self, query):
     return self.weights[:, self._position(query)].copy()
 
@@ -96,6 +109,7 @@ def anything_is_a_weight(name, weights, axis=-1):
 
 CH1, CH2, CH3 = "01_why_attention", "02_query_key_value", "03_reading_by_row"
 CH4, CH5, CH6 = "04_variance_and_scale", "05_single_head", "06_multi_head"
+CH7 = "07_three_sites"
 
 # fmt: off
 TABLE = [
@@ -106,7 +120,7 @@ TABLE = [
           "You read the map down a column; what one query reads is a row."),
     known("uniform_weights", CH1, "window-against-content",
           "test_softmax.py::test_published_values"),
-    other("scale_ignored", CH1, "package-agrees",
+    other("scale_ignored", CH1, "tired-or-wide",
           "test_attention_values.py::test_scale_multiplies_before_the_bias_is_added",
           partial(without, "scale"),
           "You ignored the scale that was given and divided by sqrt(d_k)."),
@@ -128,20 +142,18 @@ TABLE = [
           "test_softmax.py::test_any_axis"),
     known("softmax_over_everything", CH3, "axis-matters",
           "test_softmax.py::test_any_axis"),
-    known("masked_after_softmax", CH3, "masked-after",
-          "test_softmax.py::test_where_broadcasts"),
-    known("hidden_scores_zero", CH3, "masked-after",
-          "test_softmax.py::test_where_broadcasts"),
-    known("mask_inverted", CH3, "masked-after",
-          "test_softmax.py::test_where_broadcasts"),
+    other("hidden_nan_leaks", CH3, "hidden-is-hidden-run",
+          "test_hidden_pairs.py::test_a_key_hidden_from_everyone_may_hold_anything",
+          partial(plant_switches, ATTENTION),
+          "You multiplied hidden values by a weight of 0: if they are NaN, that is NaN."),
     known("causal_sees_one_ahead", CH3, "causal-mask",
           "test_masks.py::test_causal_queries_are_the_last_positions"),
     known("causal_misses_itself", CH3, "causal-mask",
           "test_masks.py::test_causal_queries_are_the_last_positions"),
     known("causal_transposed", CH3, "causal-mask",
           "test_masks.py::test_causal_queries_are_the_last_positions"),
-    known("weights_transposed", CH3, "two-positions",
-          "test_attention_values.py::test_the_worked_example"),
+    known("causal_upper_left", CH3, "causal-mask",
+          "test_masks.py::test_causal_queries_are_the_last_positions"),
     other("transposed_map_accepted", CH3, "map-refuses",
           "test_maps.py::test_refuses_a_transposed_map",
           partial(replace, check_weights, anything_is_a_weight),
@@ -155,8 +167,10 @@ TABLE = [
     known("mask_ignored", CH3, "who-moves",
           "test_attention_values.py::test_the_discriminating_example_with_a_causal_mask",
           into=ATTENTION),
-    known("causal_upper_left", CH3, "ex-3-4-solution",
-          "test_masks.py::test_causal_queries_are_the_last_positions"),
+    known("masked_after_softmax", CH3, "ex-3-1-solution",
+          "test_softmax.py::test_where_broadcasts", into=(softmax,)),
+    known("hidden_scores_zero", CH3, "ex-3-1-solution",
+          "test_softmax.py::test_where_broadcasts", into=(softmax,)),
     # Chapter 4
     known("hard_maximum", CH4, "three-sizes",
           "test_softmax.py::test_published_values"),
@@ -174,6 +188,8 @@ TABLE = [
     known("exp_not_normalised", CH5, "six-lines-code",
           "test_attention_values.py::test_the_worked_example", into=ATTENTION),
     known("scaled_by_value_width", CH5, "discriminating",
+          "test_attention_values.py::test_the_discriminating_example"),
+    known("weights_transposed", CH5, "discriminating",
           "test_attention_values.py::test_the_discriminating_example"),
     known("scaled_after_softmax", CH5, "discriminating",
           "test_attention_values.py::test_the_discriminating_example"),
@@ -196,12 +212,39 @@ TABLE = [
           "test_multihead.py::test_self_attention", into=LAYER),
     known("mask_without_head_axis", CH6, "mask-for-all-heads",
           "test_multihead.py::test_padding_mask"),
+    # Chapter 7
+    other("layer_norm_over_positions", CH7, "block-run",
+          "test_block.py::test_layer_norm_of_each_row_by_the_reference",
+          partial(replace, layer_norm, over_positions),
+          "You normalised each feature over the positions; each position is normalised by itself."),
+    known("cross_sources_swapped", CH7, "three-functions-run",
+          "test_sites.py::test_cross_attention_asks_from_the_target_and_reads_the_source"),
+    known("cross_reads_itself", CH7, "three-functions-run",
+          "test_sites.py::test_cross_attention_asks_from_the_target_and_reads_the_source"),
+    known("query_length_for_keys", CH7, "three-functions-run",
+          "test_sites.py::test_cross_attention_asks_from_the_target_and_reads_the_source"),
+    other("decoder_reads_ahead", CH7, "three-functions-run",
+          "test_sites.py::test_decoder_self_attention",
+          partial(replace, decoder_self_attention, encoder_self_attention),
+          "Your decoder has no causal mask: it reads the words that it should predict."),
+    known("mask_inverted", CH7, "influence-by-intervention",
+          "test_attention_values.py::test_bias_minus_infinity_equals_the_mask", into=ATTENTION),
+    known("padding_hides_queries", CH7, "influence-by-intervention",
+          "test_sites.py::test_padded_positions_still_ask"),
+    known("empty_row_nan", CH7, "nothing-to-read-run",
+          "test_sites.py::test_an_empty_sequence_gives_zeros"),
+    known("empty_row_uniform", CH7, "nothing-to-read-run",
+          "test_sites.py::test_an_empty_sequence_gives_zeros"),
 ]
 # fmt: on
 
 
 def right_formula(chapter):
-    """The machinery with every switch right, in the whole notebook: nobody must notice it."""
+    """The machinery with every switch right, in the whole notebook.
+
+    Nobody must notice it, but for the cell where something hidden is NaN: there the formula as it
+    is written is the mistake.
+    """
     cells = json.loads((CHAPTERS / f"{chapter}.ipynb").read_text("utf-8"))["cells"]
     last = [cell["id"] for cell in cells if cell["cell_type"] == "code"][-1]
     units = dict.fromkeys(one.units[0] for one in TABLE if one.chapter == chapter)

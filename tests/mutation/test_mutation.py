@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from attention_utils.mistakes import MISTAKES
 from tests.mutation.measure import RAISED, Case, Noticed, noticed, outcome
 from tests.mutation.report import PAGE, page
 from tests.mutation.table import CONTROLS, TABLE
@@ -25,12 +26,18 @@ def test_the_cell_notices(one, measured):
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.chapter)
 def test_nobody_notices_the_right_formula(control, measured):
     """So what the others notice is the mistake, not that something was planted."""
-    assert measured[control.name] == Noticed(unit=False, cell=False, cells=())
+    named = [one for one in TABLE if one.chapter == control.chapter]
+    hidden_nan = {one.cell for one in named if one.name == "hidden_nan_leaks"}
+    assert {one.name for one in named if one.cell in hidden_nan} <= {"hidden_nan_leaks"}
+    assert not measured[control.name].cell
+    assert set(measured[control.name].cells) == hidden_nan
+    assert measured[control.name].unit == bool(hidden_nan)
 
 
-def test_names_are_told_apart():
+def test_every_known_mistake_is_planted_once():
     names = [one.name for one in TABLE + CONTROLS]
     assert len(set(names)) == len(names)
+    assert {mistake.name for mistake in MISTAKES} <= set(names)
 
 
 def test_the_page_shows_what_was_measured(measured):
@@ -65,10 +72,11 @@ PASSED, DIFFERS, RAISES = Case(failed=False), Case(failed=True), Case(failed=Tru
         ([PASSED, PASSED], False),
         ([DIFFERS, PASSED], False),  # another cell noticed, not the one that is named
         ([RAISES, RAISES], False),  # perhaps only because a name is missing
+        ([], False),  # there is no cell of this name
     ],
 )
 def test_the_cell_must_fail_by_itself(cells, expected):
-    assert noticed([DIFFERS], dict(zip("ab", cells, strict=True))).cell == expected
+    assert noticed([DIFFERS], dict(enumerate(cells))).cell == expected
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ def test_every_page_has_a_bookmark(reader):
 
 
 def test_contents_name_the_page_on_which_a_chapter_starts(path, reader):
-    contents = re.findall(r"\d+", reader.pages[1].extract_text())
+    first = min(pdf.starts(path).values()) - 1
+    contents = re.findall(r"\d+", "".join(page.extract_text() for page in reader.pages[1:first]))
     numbers = [number for name, number in pdf.starts(path).items() if name != "book-index"]
     assert [number for number in map(str, numbers) if number not in contents] == []
     assert (

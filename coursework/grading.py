@@ -246,7 +246,7 @@ class _Run:
                     self._close(cells)
             else:
                 got[check.name] = reply.get("value")
-                changed |= bool(reply.get("changed"))
+                changed |= reply.get("changed") is True
         return got, changed
 
     def _serve(self, question):
@@ -254,7 +254,7 @@ class _Run:
 
         def serve(need):
             name, args, kwargs = need.get("need"), need.get("args"), need.get("kwargs")
-            if name not in question.given or not isinstance(args, tuple):
+            if not (isinstance(name, str) and name in question.given and isinstance(args, tuple)):
                 return {"error": "Refused", "text": "not given here"}
             if not (isinstance(kwargs, dict) and _small((*args, *kwargs.values()))):
                 return {"error": "Refused", "text": "the arguments are no small arrays or numbers"}
@@ -333,12 +333,7 @@ def _squeezed(text):
 
 def _raised(reply):
     """An error as the student's process tells it: untrusted words, cut short."""
-    line = reply.get("line")
-    return Raised(
-        printable(str(reply["error"])[:60]),
-        printable(str(reply.get("text", ""))[:300]),
-        line if isinstance(line, int) else None,
-    )
+    return Raised(printable(reply["error"]), printable(reply["text"]), reply.get("line"))
 
 
 def _said(raised, seconds):

@@ -70,8 +70,10 @@ class Session:
         end = time.monotonic() + PATIENCE * seconds + GRACE
         while True:
             reply = self._receive(end - time.monotonic())
-            if reply.get("id") != number:
+            if not isinstance(reply.get("id"), str) or reply["id"] != number:
                 continue
+            if "error" in reply:
+                return _plain_error(reply)
             if "need" not in reply:
                 return reply
             self._send(serve(reply) if serve else {"error": "Refused", "text": "not given here"})
@@ -85,7 +87,11 @@ class Session:
 
     def _send(self, message):
         """Write without ever waiting for long: a process that does not read is ended."""
-        left, end = memoryview(wire.dumps(message)), min(time.monotonic() + GRACE, self.deadline)
+        try:
+            left = memoryview(wire.dumps(message))
+        except wire.WireError:
+            raise SessionError("asked for more than can be sent") from None
+        end = min(time.monotonic() + GRACE, self.deadline)
         while left:
             try:
                 left = left[os.write(self.write, left) :]
@@ -95,3 +101,13 @@ class Session:
                 time.sleep(0.001)
             except OSError:
                 raise SessionError("ended its own process") from None
+
+
+def _plain_error(reply):
+    """An error as a student's process tells it, with the types that an error has."""
+    line = reply.get("line")
+    return {
+        "error": str(reply["error"])[:60],
+        "text": str(reply.get("text", ""))[:300],
+        "line": line if type(line) is int else None,
+    }

@@ -10,21 +10,22 @@ import os
 import zipfile
 from pathlib import Path
 
-from coursework import release, source
+from coursework import release
 
 HOSTILE = Path(__file__).with_name("hostile")
 FULL = 26
 
 
 def solved(assignment, **replaced):
-    """The reference's notebook as data, with some solution cells replaced."""
-    cells = release.solved_cells(assignment)
-    book = json.loads(source.notebook(cells, assignment.name))
-    unknown = set(replaced) - {cell.name for cell in cells if cell.role == "solution"}
+    """The released notebook, filled in by the reference or by what is given for a cell."""
+    filled = {c.id: c for c in release.solved_cells(assignment) if c.role in ("solution", "answer")}
+    unknown = set(replaced) - {cell.name for cell in filled.values()}
     assert not unknown, f"no solution cells {unknown}"
-    for entry, cell in zip(book["cells"], cells, strict=True):
-        if cell.role == "solution" and cell.name in replaced:
-            entry["source"] = replaced[cell.name]
+    book = json.loads(release.release(assignment))
+    for entry in book["cells"]:
+        if entry["id"] in filled:
+            cell = filled[entry["id"]]
+            entry["source"] = replaced.get(cell.name, cell.source)
     return book
 
 

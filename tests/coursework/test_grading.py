@@ -154,6 +154,27 @@ def test_shards_make_one_table(folder, tmp_path):
     assert run(folder, out, "--shard", "2/2") == 2
 
 
+def test_the_zip_of_a_platform_is_taken_as_it_is(folder, tmp_path):
+    import zipfile
+
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for k, file in enumerate(sorted(folder.iterdir())):
+            archive.write(file, f"{file.stem.title()} X_{k}_assignsubmission_file_/{file.name}")
+        archive.writestr("Fay X_9_assignsubmission_file_/notes.txt", "sorry")
+    assert run(path, tmp_path / "out") == 0
+    table = rows(tmp_path / "out")
+    assert {s: r["total"] for s, r in table.items()} == {
+        "Ann_X": "26",
+        "Ben_X": "26",
+        "Cem_X": "26",
+        "Dora_X": "26",
+        "Eve_X": "0",
+        "Fay_X": "0",
+    }
+    assert "no notebook" in table["Fay_X"]["remarks"]
+
+
 def test_scores_of_written_answers_come_back(folder, tmp_path):
     out = tmp_path / "out"
     run(folder, out)

@@ -92,6 +92,11 @@ def test_nothing_written_can_command_a_terminal_or_a_page(graded):
         assert path.suffix != ".html" or "<script" not in text
 
 
+def test_only_another_release_is_called_one(graded):
+    said = "another version or another course"
+    assert [s for s, r in graded[1].items() if said in json.dumps(r["notes"])] == ["other_release"]
+
+
 def test_a_cell_that_begins_a_line_with_an_operator_runs(graded):
     assert graded[1]["operator_first"]["cells"] == []
 

@@ -19,16 +19,17 @@ That is a **mutation check**, and this page is its result. Each mistake below is
 to the cell named here. The test must fail, and the cell must print something else than what you \
 read in the chapter, or stop with an error. Only if both happen does the mistake count as caught.
 
-One more run keeps this honest. The same code with no mistake in it is planted too, and then \
-nobody may notice anything.
+One more run keeps this honest. The formula as it is written, with no mistake in it, is planted in \
+the same way, and then every chapter must come out as you read it. One cell may differ: in chapter \
+3 a hidden value is `nan`, and there the formula as it is written is the mistake.
 
-What does this not prove? That there are no other mistakes. These are the ones that people have \
-made, in published material or in answers to exercises. A mistake that nobody has thought of has \
-no row here.
+What does this not prove? That there are no other mistakes. Most of these are mistakes that people \
+have made, in published material or in answers to exercises; the others were made up for this \
+check. A mistake that nobody has thought of has no row here.
 """
 HEAD = """\
-| the mistake | source | unit test | cell | caught |
-| :-- | :-- | :-- | :-- | :-- |
+| the mistake, and where it was seen | who must notice it | caught |
+| :-- | :-- | :-- |
 """
 
 
@@ -46,24 +47,30 @@ def page(planted, measured):
 
 def row(one, notebook, noticed):
     file, test = re.fullmatch(r"test_(\w+)\.py::test_(\w+)", one.units[0]).groups()
-    cells = [
-        one.sentence,
-        "answers to exercises" if one.source == "exercise" else linked(one.source),
-        f"{file}: {test}".replace("_", " "),
-        f"[{one.cell}](../chapters/{one.chapter}.ipynb{anchor(one, notebook)})",
+    cell = f"[{one.cell}](../chapters/{one.chapter}.ipynb{anchor(one, notebook)})"
+    columns = [
+        f"{one.sentence}<br>{seen_in(one.source)}",
+        f"test *{file}: {test}*".replace("_", " ") + f"<br>cell {cell}",
         "yes" if noticed.killed else "**no**",
     ]
-    return f"| {' | '.join(cells)} |\n"
+    return f"| {' | '.join(columns)} |\n"
 
 
-def linked(source):
-    """Turn `owner/name, issue 1` into a link to it."""
-    kinds = {"issue": "issues", "pull request": "pull"}
-    return re.sub(
-        r"([\w-]+/[\w.-]+), (issue|pull request) (\d+)",
-        lambda m: f"[{m[0]}](https://github.com/{m[1]}/{kinds[m[2]]}/{m[3]})",
-        source,
-    )
+def seen_in(source):
+    """Say where a mistake was seen; `owner/name, issue 1` becomes a link to it."""
+    if source == "exercise":
+        return "Seen in answers to exercises."
+    if not source:
+        return "Made up."
+
+    def link(match):
+        owner, name, kind, number = match.groups()
+        place = {"issue": "issues", "pull request": "pull"}[kind]
+        text = f"{name.replace('_', ' ')}, {kind} {number}"
+        return f"[{text}](https://github.com/{owner}/{name}/{place}/{number})"
+
+    linked = re.sub(r"([\w-]+)/([\w.-]+), (issue|pull request) (\d+)", link, source)
+    return f"Seen in {linked}." if linked != source else f"{source[0].upper()}{source[1:]}."
 
 
 def anchor(one, notebook):

@@ -41,8 +41,8 @@ class Planted:
     """A mistake to plant.
 
     `cell` is the id of the cell of this chapter that must notice it, `units` has the one pytest
-    node id, below tests/unit, of the unit test that must. `sentence` and `source` are as those of
-    `attention_utils.mistakes.Mistake`.
+    node id, below tests/unit, of the unit test that must. `sentence` and `source` are like those
+    of `attention_utils.mistakes.Mistake`.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Planted:
     units: tuple[str, ...]
     plant: Callable[[], None]
     sentence: str
-    source: str = "exercise"
+    source: str = ""
 
 
 def known(name, chapter, cell, unit, *, into=None):
@@ -62,8 +62,8 @@ def known(name, chapter, cell, unit, *, into=None):
     return Planted(name, chapter, cell, (unit,), plant, mistake.sentence, mistake.source)
 
 
-def other(name, chapter, cell, unit, plant, sentence, source="exercise"):
-    """A mistake that is no switch."""
+def other(name, chapter, cell, unit, plant, sentence, source=""):
+    """A mistake that is no switch; without a source it is made up."""
     return Planted(name, chapter, cell, (unit,), plant, sentence, source)
 
 

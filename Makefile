@@ -45,7 +45,7 @@ test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
 	.venv-peers/bin/pytest tests/peers
 
 test-site: book .venv/site  ## the built site in a real browser
-	$(BIN)/pytest tests/site
+	$(BIN)/pytest -n 2 --dist loadfile tests/site
 
 test-coursework: book .venv-coursework/ready  ## assignments prove themselves, hostile folder, exports
 	@command -v bwrap >/dev/null || { echo "The sandbox needs bubblewrap: sudo apt install bubblewrap"; exit 1; }

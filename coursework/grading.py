@@ -92,29 +92,33 @@ class Grader:
 
     def _sorted_out(self, cells):
         """Code to run by position, answers in words, notes."""
-        code, answers, notes, above = {}, {}, [], None
-        order = list(self.released)
+        code, answers, notes, asked = {}, {}, [], None
         for number, cell in enumerate(cells):
             known = self.texts.get(_squeezed(cell.source))
-            cell_id = known or (cell.id if cell.id in self.released else "")
-            released = self.released.get(cell_id)
+            released = self.released.get(known or cell.id)
             role = released.role if released else ""
-            if cell.kind == "code" and cell.source.strip():
-                if role == "check" and (known or not submissions.defined(cell.source) & self.names):
+            if cell.kind == "markdown":
+                if released is not None:
+                    asked = released.name if role == "answer" else self._answer_after(released)
+                if asked and not known and role in ("answer", ""):
+                    answers.setdefault(asked, []).append(cell.source.strip())
+            elif cell.source.strip():
+                own = submissions.defined(cell.source) & self.names
+                if role == "check" and (known or not own):
                     if not known:
                         notes.append(f"the check {released.name} was edited; it does not count")
                 else:
                     code[number] = cell.source
-            elif cell.kind == "markdown":
-                if above and order.index(above) + 1 < len(order):
-                    released = released or self.released[order[order.index(above) + 1]]
-                if released is not None and released.role == "answer" and not known:
-                    answers[released.name] = cell.source.strip()
-            above = known if known and role == "text" else None
         definitions = [n for s in code.values() for n in submissions.defined(s) & self.names]
         for name in sorted({n for n in definitions if definitions.count(n) > 1}):
             notes.append(f"{name} is defined {definitions.count(name)} times; the last one counts")
-        return code, answers, notes
+        return code, {name: "\n\n".join(texts).strip() for name, texts in answers.items()}, notes
+
+    def _answer_after(self, text):
+        """The written question that this text asks: what follows it is an answer, id or not."""
+        order = list(self.released.values())
+        after = order[order.index(text) + 1 :][:1]
+        return after[0].name if after and after[0].role == "answer" else None
 
     def _nothing(self, question, reason):
         """A question of a submission that could not be read."""

@@ -90,6 +90,31 @@ def test_the_answer_in_words_waits_for_a_person(grader):
     assert tables.unread(result) == 1
 
 
+def markdown(text, **more):
+    return {"cell_type": "markdown", "source": text} | more
+
+
+@pytest.mark.parametrize("stripped", [False, True])
+@pytest.mark.parametrize("where", ["in its cell", "in a new cell", "in two cells", "nowhere"])
+def test_an_answer_in_words_is_found(grader, where, stripped):
+    book = json.loads(release.release(A1))
+    assert book["cells"][-1]["id"] == "answer-variance"
+    if where == "in its cell":
+        book["cells"][-1]["source"] = "Because."
+    elif where != "nowhere":
+        book["cells"].append(markdown("Because."))
+    if where == "in two cells":
+        book["cells"].append(markdown("And so on.", id="mine"))
+    if stripped:
+        book["cells"] = [
+            {"cell_type": c["cell_type"], "source": c["source"]} for c in book["cells"]
+        ]
+    cells, _, _ = submissions.read(json.dumps(book).encode())
+    _, answers, _ = grader._sorted_out(cells)
+    expected = {"nowhere": {}, "in two cells": {"variance": "Because.\n\nAnd so on."}}
+    assert answers == expected.get(where, {"variance": "Because."})
+
+
 @pytest.mark.parametrize("question", A1.questions, ids=lambda q: q.name)
 def test_every_pair_of_known_mistakes_is_named_as_far_as_it_can_be_seen(question):
     answers = Answers()

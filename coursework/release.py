@@ -55,12 +55,12 @@ def run_visible_checks(assignment):
 def secrets(assignment):
     """Lines that must never reach a student: of solutions, model answers and feedback."""
     found, cells = [], source.cells(assignment.text)
-    given = {line.strip() for c in cells if c.role == "setup" for line in c.source.split("\n")}
+    given = "\n".join(cell.source for cell in cells if cell.role == "setup")
     for cell in cells:
         if cell.role == "solution":
             inside = cell.source.split(source.BEGIN)[1].split(source.END)[0]
-            lines = {line.strip() for line in inside.split("\n")}
-            found += sorted(line for line in lines - given if len(line) > 20)
+            lines = (line.strip() for line in inside.split("\n"))
+            found += [line for line in lines if len(line) > 20 and line not in given]
         elif cell.role == "answer":
             found += [line.strip() for line in cell.source.split("\n") if len(line.strip()) > 20]
     found += [

@@ -32,6 +32,17 @@ def test_course_variant(name, key):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_many_more_variants_tell_every_mistake_apart(name):
+    for k in range(20):
+        assignment = load(name, f"another course {k}")
+        release.release(assignment)
+        for question, mistakes in selftest.kills(assignment).items():
+            for mistake, (lost, named) in mistakes.items():
+                assert lost, (k, question, mistake)
+                assert named == [mistake], (k, question, mistake)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_course_differs_in_tasks_and_inputs_but_not_in_points(name):
     opened, one, other = load(name), load(name, KEYS[0]), load(name, KEYS[1])
     assert opened.points == one.points == other.points

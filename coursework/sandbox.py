@@ -113,13 +113,12 @@ class Bubblewrap:
                 "It exists for Linux only: on another system grade in a Linux container or use an "
                 "export (nbgrader, Gradescope)."
             )
-        if platform.machine() not in FORBIDDEN_CALLS:
-            raise SandboxError(f"no list of system calls for {platform.machine()} machines")
+        self.filter = _filter()
 
     def start(self, read, write):
         """Start the worker on two file descriptors; returns the process."""
         filter_read, filter_write = os.pipe()
-        os.write(filter_write, _filter(*FORBIDDEN_CALLS[platform.machine()]))
+        os.write(filter_write, self.filter)
         os.close(filter_write)
         command = [
             "bwrap",
@@ -190,13 +189,15 @@ class Bubblewrap:
 class SeparateUser:
     """A user of its own, who may read neither sources nor submissions: for root in a container.
 
-    The worker starts as root, so that it can read Python wherever it is installed, and becomes
-    that user before the first message.
+    The worker starts as root, so that it can read Python wherever it is installed. Before the
+    first message it becomes that user and gives up the same system calls as in bubblewrap, so that
+    there is no network and no second process either.
     """
 
     def __init__(self, hidden=()):
         if os.geteuid() != 0:
             raise SandboxError("a separate user needs root")
+        self.filter = _filter()
         self.user = 2_000_000 + os.getpid() % 1_000_000
         for folder in hidden:
             os.chown(folder, 0, 0)
@@ -204,7 +205,8 @@ class SeparateUser:
 
     def start(self, read, write):
         """Start the worker on two file descriptors; returns the process."""
-        return _popen(_worker(read, write, self.user), (read, write), env=ENVIRONMENT, cwd="/")
+        command = _worker(read, write, self.user, self.filter)
+        return _popen(command, (read, write), env=ENVIRONMENT, cwd="/")
 
     def stop(self, process):
         """End every process of the user at once: a fork bomb cannot run away from that."""
@@ -256,8 +258,8 @@ def _python():
     return os.path.realpath(sys.executable)
 
 
-def _worker(read, write, user="-", program=PROGRAM[-1], packages=PACKAGES):
-    parts = [_python(), "-I", "-S", "-B", program, read, write, packages, user]
+def _worker(read, write, user="-", rules=b"", program=PROGRAM[-1], packages=PACKAGES):
+    parts = [_python(), "-I", "-S", "-B", program, read, write, packages, user, rules.hex()]
     return [str(part) for part in parts]
 
 
@@ -281,8 +283,11 @@ def _interpreter():
     return [p for p in found if not any(p != q and p.is_relative_to(q) for q in found)]
 
 
-def _filter(audit, calls):
+def _filter():
     """The seccomp program: kill other architectures, refuse the forbidden calls, allow the rest."""
+    if platform.machine() not in FORBIDDEN_CALLS:
+        raise SandboxError(f"no list of system calls for {platform.machine()} machines")
+    audit, calls = FORBIDDEN_CALLS[platform.machine()]
 
     def step(code, true, false, value):
         return struct.pack("<HBBI", code, true, false, value)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from coursework import gradescope, nbgrader, release, sandbox, selftest, source, submissions
+from coursework import gradescope, nbgrader, release, sandbox, source, submissions
 from coursework.grading import Grader, Limits
 from coursework.model import load
 from tests.coursework import handed_in
@@ -159,49 +159,45 @@ def test_gradescope_without_a_notebook_says_so(autograder):
 
 
 SPY = """
+import ctypes
 import os
+
 seen = []
 for folder in {folders!r}:
     try:
         seen += os.listdir(folder)
     except OSError:
         pass
-try:
-    open({results!r}, "w").write('{{"score": 26}}')
-    seen.append("results")
-except OSError:
-    pass
-try:
-    os.fork()
-    seen.append("fork")
-except OSError:
-    pass
-share = len(seen)
+for attempt in (
+    lambda: open({results!r}, "w"),
+    lambda: os.fork(),
+    lambda: os.setuid(0),
+    lambda: os.kill(os.getppid(), 9),
+):
+    try:
+        seen.append(attempt())
+    except OSError:
+        pass
+libc = ctypes.CDLL(None)
+seen += [call for call in (libc.socket(2, 1, 0), libc.shmget(0, 4096, 0o1600)) if call != -1]
+share = {right} if not seen else -1
 """
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a separate user needs root, as Gradescope has it")
-def test_gradescope_without_bubblewrap_uses_a_user_who_sees_nothing(autograder, tmp_path):
+def test_gradescope_without_bubblewrap_uses_a_user_who_can_do_nothing(autograder, tmp_path):
     (tmp_path / "bash").symlink_to(shutil.which("bash"))
+    assignment = load("a1", "spring")
     folders = [str(autograder / name) for name in ("source", "submission", "results")]
-    spy = SPY.format(folders=folders, results=str(autograder / "results" / "results.json"))
-    right = selftest.submitted(load("a1", "spring"), release.solved_cells(load("a1", "spring")))
-    answer = next(c.source for c in right.cells if c.id == "solution-share")
-    raw = json.dumps(
-        handed_in.solved(load("a1", "spring"), share=spy, reads_most="reads_most = share")
-    )
+    right = next(q for q in assignment.questions if q.name == "share").known()
+    spy = SPY.format(folders=folders, results=f"{folders[2]}/results.json", right=float(right))
+    raw = json.dumps(handed_in.solved(assignment, share=spy))
     (autograder / "submission" / "a1.ipynb").write_text(raw, "utf-8")
     done, result = run_autograder(autograder, PATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    tests = {t["name"]: t for t in result["tests"]}
-    assert tests["share: value"]["score"] == 0
-    assert answer not in json.dumps(result)
-    assert "cell" not in result["output"].replace("cells", "")
-    failed = [name for name, t in tests.items() if t["status"] == "failed"]
-    assert set(failed) <= {"share: value", "reads_most: value"}
-    box = sandbox.SeparateUser([autograder / "source"])
+    assert [t["name"] for t in result["tests"] if t["status"] == "failed"] == []
+    assert result["score"] == assignment.points
     assert (autograder / "source").stat().st_mode & 0o077 == 0
-    assert box.user > 65535
 
 
 def test_gradescope_refuses_where_nothing_separates(autograder, monkeypatch):

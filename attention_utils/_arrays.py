@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[Any]
 BoolArray = NDArray[np.bool_]
 
-# Rows of weights handed in by people are often rounded to three decimals.
+# Weights handed in by people are often rounded to three decimals: each may be off by half a unit.
 ROW_SUM_TOLERANCE = 2e-3
+ROUNDED_ENTRY = 5.5e-4
 
 
 def real_array(name: str, value: ArrayLike) -> Array:
@@ -34,11 +35,15 @@ def float_arrays(**named: ArrayLike) -> tuple[list[Array], np.dtype[Any]]:
     float16 is computed in float32: 65504 is its largest number, and scores pass it easily.
     """
     arrays = [real_array(name, value) for name, value in named.items()]
-    dtype = np.result_type(*[array.dtype for array in arrays])
-    if dtype.kind != "f":
-        dtype = np.dtype(np.float64)
-    work = np.dtype(np.float32) if dtype == np.float16 else dtype
+    dtype, work = dtypes(*[array.dtype for array in arrays])
     return [array.astype(work, copy=False) for array in arrays], dtype
+
+
+def dtypes(*given: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Give the dtype of the result and the one to compute in, as `float_arrays` says."""
+    common = np.result_type(*given)
+    dtype = common if common.kind == "f" else np.dtype(np.float64)
+    return dtype, np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def bool_array(name: str, value: ArrayLike) -> BoolArray:
@@ -65,7 +70,7 @@ def int_array(name: str, value: ArrayLike) -> NDArray[np.integer[Any]]:
 def _array(name: str, value: ArrayLike) -> Array:
     try:
         return np.asarray(value)
-    except ValueError as error:  # ragged nested lists
+    except Exception as error:  # ragged lists, and whatever an object's own conversion raises
         raise ValueError(f"{name} must be a rectangular array: {error}") from None
 
 
@@ -143,8 +148,10 @@ def check_weights(name: str, weights: Array, axis: int = -1) -> None:
             f"{name} must hold attention weights, got a negative entry "
             f"({weights[weights < 0].flat[0]:.4g}); scores become weights by softmax"
         )
-    sums = np.sum(weights, axis=axis, dtype=np.result_type(weights.dtype, np.float64))
-    wrong = (np.abs(sums - 1) > ROW_SUM_TOLERANCE) & np.any(weights != 0, axis=axis)
+    with np.errstate(over="ignore"):
+        sums = np.sum(weights, axis=axis, dtype=np.result_type(weights.dtype, np.float64))
+    tolerance = max(ROW_SUM_TOLERANCE, min(0.05, ROUNDED_ENTRY * weights.shape[axis]))
+    wrong = (np.abs(sums - 1) > tolerance) & np.any(weights != 0, axis=axis)
     if np.any(wrong):
         first = ", ".join(str(i) for i in np.argwhere(wrong)[0])
         raise ValueError(
@@ -164,21 +171,19 @@ def matmul_where(a: Array, b: Array, visible: BoolArray | None) -> Array:
     """``a @ b``, warning only about entries where `visible` is True.
 
     A hidden pair may hold inf or huge numbers, and NumPy would warn about a product nobody
-    reads. For a visible entry that turned into NaN or inf, NumPy's own warning is kept.
+    reads. For a visible entry that turned into NaN, NumPy's own warning is kept.
     """
     if visible is None:
         with np.errstate(under="ignore"):
             return np.asarray(a @ b)
     with np.errstate(all="ignore"):
         product = np.asarray(a @ b)
-    known = np.any(np.isnan(a), axis=-1, keepdims=True) | np.any(
-        np.isnan(b), axis=-2, keepdims=True
-    )
-    born = np.asarray(~np.isfinite(product) & visible & ~known)
+    known = np.isnan(a).any(axis=-1, keepdims=True) | np.isnan(b).any(axis=-2, keepdims=True)
+    born = np.asarray(np.isnan(product) & visible & ~known)
     if born.any():
         shape = np.broadcast_shapes(born.shape, product.shape)
-        *batch, i, j = np.argwhere(np.broadcast_to(born, shape))[0]
-        row = np.broadcast_to(a, shape[:-2] + a.shape[-2:])[(*batch, i)]
-        column = np.broadcast_to(b, shape[:-2] + b.shape[-2:])[(*batch, slice(None), j)]
-        np.sum(row * column)
+        first = np.unravel_index(np.broadcast_to(born, shape).argmax(), shape)
+        rows = np.broadcast_to(a, shape[:-2] + a.shape[-2:])
+        columns = np.swapaxes(np.broadcast_to(b, shape[:-2] + b.shape[-2:]), -1, -2)
+        np.sum(rows[first[:-1]] * columns[(*first[:-2], first[-1])])
     return product

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +78,8 @@ def attention_weights(
     named = {"query": query, "key": key} | ({} if bias is None else {"bias": bias})
     arrays, dtype = float_arrays(**named)
     scores = _scores(*arrays, mask=mask, causal=causal, scale=scale)
-    return softmax(scores).astype(dtype, copy=False)
+    with quiet_rounding():
+        return softmax(scores).astype(dtype, copy=False)
 
 
 def scaled_dot_product_attention(
@@ -144,7 +144,7 @@ def scaled_dot_product_attention(
     named = {"query": query, "key": key, "value": value} | ({} if bias is None else {"bias": bias})
     (query, key, value, *rest), dtype = float_arrays(**named)
     scores = _scores(query, key, *rest, mask=mask, causal=causal, scale=scale)
-    _check_value(value, key, scores)
+    _check_value(value, key, query)
     weights = softmax(scores)
     with quiet_rounding():
         return AttentionResult(
@@ -168,11 +168,13 @@ def _scores(
     n_q, n_k = query.shape[-2], key.shape[-2]
     if not isinstance(causal, (bool, np.bool_)):
         raise ValueError(f"causal must be True or False, got {causal!r}; a mask goes to mask=")
-    given = 1 / math.sqrt(query.shape[-1]) if scale is None else finite_number("scale", scale)
     with quiet_rounding():
-        factor = query.dtype.type(given)
+        if scale is None:
+            factor = 1 / np.sqrt(query.dtype.type(query.shape[-1]))
+        else:
+            factor = query.dtype.type(finite_number("scale", scale))
     if not np.isfinite(factor):
-        raise ValueError(f"scale must be finite in {query.dtype}, got {given!r}")
+        raise ValueError(f"scale must be finite in {query.dtype}, got {scale!r}")
 
     shapes = {"query": query.shape[:-2], "key": key.shape[:-2]}
     if mask is not None:
@@ -207,7 +209,7 @@ def _weighted_sum(weights: Array, value: Array, visible: BoolArray) -> Array:
 
     def read(pairs: BoolArray, values: BoolArray) -> BoolArray:
         """Does query i read, through one of `pairs`, a key whose entry is among `values`?"""
-        return np.asarray(np.matmul(pairs, values))
+        return np.asarray(pairs.astype(np.float32) @ values.astype(np.float32) > 0)
 
     used = visible & (weights > 0)
     up, down = read(used, np.isposinf(value)), read(used, np.isneginf(value))
@@ -237,7 +239,7 @@ def _check_query_and_key(query: Array, key: Array) -> None:
         raise ValueError("query and key must have d_k >= 1 features, got d_k=0")
 
 
-def _check_value(value: Array, key: Array, scores: Array) -> None:
+def _check_value(value: Array, key: Array, query: Array) -> None:
     if value.ndim < 2:
         raise ValueError(
             f"value must have at least 2 axes (positions, features), got shape {value.shape}"
@@ -247,4 +249,5 @@ def _check_value(value: Array, key: Array, scores: Array) -> None:
             f"value has {value.shape[-2]} rows but key has {key.shape[-2]}; "
             "each key needs exactly one value"
         )
-    common_shape("the batch axes", scores=scores.shape[:-2], value=value.shape[:-2])
+    shapes = {"query": query, "key": key, "value": value}
+    common_shape("the batch axes", **{name: a.shape[:-2] for name, a in shapes.items()})

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attention_utils._arrays import Array, axis_index, count, finite_number, float_arrays
+from attention_utils._arrays import (
+    Array,
+    axis_index,
+    count,
+    finite_number,
+    float_arrays,
+    quiet_rounding,
+)
 
 
 def sinusoidal_positions(n: int, d_model: int) -> Array:
@@ -101,8 +108,11 @@ def layer_norm(
             )
     if finite_number("eps", eps) < 0:
         raise ValueError(f"eps must be >= 0, got {eps!r}")
+    # From the first entry on: the mean of equal numbers, rounded, need not be that number.
+    rows = rows - rows[..., :1]
     centred = rows - rows.mean(axis=-1, keepdims=True)
-    variance = np.mean(centred**2, axis=-1, keepdims=True)
-    result = centred / np.sqrt(variance + rows.dtype.type(eps))
-    result = result * given.get("gain", 1) + given.get("shift", 0)
-    return np.asarray(result.astype(dtype, copy=False))
+    with quiet_rounding():
+        variance = np.mean(centred**2, axis=-1, keepdims=True)
+        result = centred / np.sqrt(variance + rows.dtype.type(eps))
+        result = result * given.get("gain", 1) + given.get("shift", 0)
+        return np.asarray(result.astype(dtype, copy=False))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from attention_utils._arrays import Array, BoolArray
+from attention_utils._arrays import Array, BoolArray, real_array
 from attention_utils.attention import scaled_dot_product_attention
 from attention_utils.masks import causal_mask, combine_masks, padding_mask
 from attention_utils.multihead import MultiHeadAttention
@@ -49,6 +49,17 @@ class Example:
     causal: bool = False
     lengths: tuple[int, ...] | None = None
     n_cached: int = 0
+
+    def __post_init__(self) -> None:
+        # Shared by everybody who imports them: nobody changes them by accident.
+        for name in ("x", "w_q", "w_k", "w_v", "w_o", "memory"):
+            given = getattr(self, name)
+            if given is not None:
+                array = real_array(name, given).copy()
+                array.flags.writeable = False
+                object.__setattr__(self, name, array)
+            elif name not in ("w_o", "memory"):
+                raise ValueError(f"{name} must be an array, got None")
 
     @property
     def source(self) -> Array:

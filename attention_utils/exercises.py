@@ -50,7 +50,7 @@ def check(number: str, yours: ArrayLike | None) -> None:
     ValueError
         If there is no such exercise, or the answer is not made of real numbers.
     """
-    if number not in EXERCISES:
+    if not isinstance(number, str) or number not in EXERCISES:
         raise ValueError(f"number must be one of {', '.join(EXERCISES)}, got {number!r}")
     if yours is None:
         print(f"Exercise {number}: no answer yet.")
@@ -89,7 +89,14 @@ def same(a: Array, b: Array) -> bool:
 
 
 def _exercise(right: ArrayLike, wrong: dict[str, ArrayLike]) -> Exercise:
-    return Exercise(np.asarray(right), {why: np.asarray(it) for why, it in wrong.items()})
+    return Exercise(_fixed(right), {why: _fixed(it) for why, it in wrong.items()})
+
+
+def _fixed(answer: ArrayLike) -> Array:
+    """An answer that nobody changes by accident."""
+    array = np.array(answer)
+    array.flags.writeable = False
+    return array
 
 
 _said = np.array([[2, 1], [4, 3], [6, 2], [8, 5]])

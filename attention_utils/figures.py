@@ -115,7 +115,9 @@ def show_figure(figure: Figure, alt: str) -> None:
     """
     from IPython.display import display
 
-    if len(alt) < 40 or not re.search(r"\d", alt):
+    if not isinstance(figure, Figure):
+        raise ValueError(f"figure must be a matplotlib Figure, got {type(figure).__name__}")
+    if not isinstance(alt, str) or len(alt) < 40 or not re.search(r"\d", alt):
         raise ValueError(f"alt must be a sentence with a number from the cell, got {alt!r}")
     bundle = {
         "image/svg+xml": svg(figure, alt),
@@ -147,11 +149,8 @@ def svg(figure: Figure, alt: str) -> str:
     # A style element would rule the whole page, and group ids would repeat from figure to figure.
     text = re.sub(r"<style.*?</style>", "", text, flags=re.S)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = re.sub(r' id="[\w.]+_\d+"', "", text)
     text = re.sub(r"\s*\n\s*", " ", text)
-    text = text.replace("'DejaVu Sans'", "system-ui, sans-serif")
-    for colour, name in _VARIABLES.items():
-        text = text.replace(colour, f"var(--au-{name}, {colour})")
+    text = re.sub(r"<[^>]*>", _tag_for_the_page, text)  # tags alone: labels are the author's
     label = f'role="img" aria-label="{escape(alt)}"'
     joins = 'style="stroke-linejoin:round;stroke-linecap:butt"'
     return text.replace("<svg ", f'<svg class="au-figure" {label} {joins} ', 1)
@@ -221,7 +220,8 @@ def draw_products(ax: Axes, products: Sequence[Sequence[tuple[str, int, int]]]) 
             x, y = left + (columns[k] - width) / 2, top - (tallest - rows) / 2 - rows
             _draw_grid(ax, x, y, rows, width, SERIES[2] if k == 2 else SERIES[0])
             label = f"{name}\n({rows}, {width})"
-            ax.text(left + columns[k] / 2, y - 0.3, label, ha="center", va="top")
+            middle = left + columns[k] / 2
+            ax.text(middle, y - 0.3, label, ha="center", va="top", parse_math=False)
             if k < 2:
                 sign = left + columns[k] + gap / 2
                 ax.text(sign, top - tallest / 2, "×="[k], ha="center", va="center", size=12)
@@ -256,8 +256,8 @@ def draw_rows(
         frame = Rectangle((left, n - highlight - 1), width, 1, fill=False, ec=SERIES[1], lw=2.4)
         ax.add_patch(frame)
         left += width + 0.9
-    for i, label in enumerate(rows):
-        ax.text(-0.2, n - i - 0.5, label, ha="right", va="center")
+    for i, label in enumerate(_drawable(rows)):
+        ax.text(-0.2, n - i - 0.5, label, ha="right", va="center", parse_math=False)
     ax.set(xlim=(-0.8, left - 0.8), ylim=(-0.2, n + 0.8), aspect="equal")
     ax.axis("off")
 
@@ -296,7 +296,8 @@ def draw_matrix(
     for i, j in np.ndindex(n, columns):
         place = (x + cell_width * (j + 0.5), y + n - i - 0.5)
         ax.text(*place, fixed(array[i, j].item(), digits), ha="center", va="center")
-    ax.text(x + width / 2, y + n + 0.2, title, ha="center", va="bottom")
+    middle = x + width / 2
+    ax.text(middle, y + n + 0.2, title, ha="center", va="bottom", parse_math=False)
     return width
 
 
@@ -324,7 +325,16 @@ def _draw_grid(
         ax.plot([x, x + width], [y + i] * 2, color=colour, lw=0.8, marker="")
 
 
-def _drawable(tokens: tuple[str, ...]) -> list[str]:
+def _tag_for_the_page(tag: re.Match[str]) -> str:
+    """One tag with the page's font and colours, and without an id that would repeat."""
+    text = re.sub(r' id="[\w.]+_\d+"', "", tag[0])
+    text = text.replace("'DejaVu Sans'", "system-ui, sans-serif")
+    for colour, name in _VARIABLES.items():
+        text = text.replace(colour, f"var(--au-{name}, {colour})")
+    return text
+
+
+def _drawable(tokens: Sequence[str]) -> list[str]:
     """Tokens as the font can draw them; one that it cannot is named by its position."""
     font = font_manager.get_font(font_manager.findfont("DejaVu Sans"))
     return [

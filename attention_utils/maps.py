@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attention_utils._arrays import Array, check_weights, count, real_array
+from attention_utils._arrays import Array, check_weights, count, dtypes, real_array
 from attention_utils.printing import fixed
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ class AttentionMap:
                 f"weights must be one matrix (queries x keys), got shape {array.shape}; "
                 "choose one head and one sequence first"
             )
-        self.query_tokens = _tokens("query_tokens", query_tokens, array.shape[0], "rows")
-        self.key_tokens = _tokens("key_tokens", key_tokens, array.shape[1], "columns")
+        self._query_tokens = _tokens("query_tokens", query_tokens, array.shape[0], "rows")
+        self._key_tokens = _tokens("key_tokens", key_tokens, array.shape[1], "columns")
         if not np.isfinite(array).all():
             raise ValueError("weights must be finite, got NaN or inf")
         try:
@@ -73,8 +73,26 @@ class AttentionMap:
             transposed = array.shape[0] and np.allclose(array.sum(axis=0), 1, atol=1e-3)
             hint = "; the columns sum to 1: is the map transposed?" if transposed else ""
             raise ValueError(f"{error}{hint}") from None
-        self.weights: Array = array.copy()
-        self.weights.flags.writeable = False
+        self._weights: Array = array.astype(dtypes(array.dtype)[0])
+        self._weights.flags.writeable = False
+
+    @property
+    def weights(self) -> Array:
+        """Row i is the distribution of query i; read-only."""
+        return self._weights
+
+    @property
+    def query_tokens(self) -> tuple[str, ...]:
+        """The positions that ask."""
+        return self._query_tokens
+
+    @property
+    def key_tokens(self) -> tuple[str, ...]:
+        """The positions that are read."""
+        return self._key_tokens
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        return type(self), (self.weights, self.query_tokens, self.key_tokens)
 
     def __repr__(self) -> str:
         n_q, n_k = self.weights.shape
@@ -195,7 +213,7 @@ def map_table(
             f'<th scope="row">{escape(token)}</th>{cells}</tr>'
         )
     return (
-        f'<table class="au-map"><caption>{escape(caption)}</caption>'
+        f'<table class="au-map mathjax_ignore"><caption>{escape(caption)}</caption>'
         f'<thead><tr><td aria-label="query, down; key, across"></td>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>"
     )

@@ -16,8 +16,11 @@ from attention_utils._arrays import (
     check_rows,
     common_shape,
     count,
+    dtypes,
     float_arrays,
     matmul_where,
+    quiet_rounding,
+    real_array,
 )
 from attention_utils.attention import scaled_dot_product_attention
 
@@ -79,7 +82,7 @@ def split_heads(x: ArrayLike, n_heads: int) -> Array:
     if width % n_heads:
         raise ValueError(f"x has {width} features, which {n_heads} heads (n_heads) cannot share")
     cut = array.reshape(*batch, n, n_heads, width // n_heads)
-    return np.swapaxes(cut, -3, -2).astype(dtype, copy=False)
+    return np.swapaxes(cut, -3, -2).astype(dtype)
 
 
 def merge_heads(x: ArrayLike) -> Array:
@@ -115,7 +118,7 @@ def merge_heads(x: ArrayLike) -> Array:
             f"x must have at least 3 axes (heads, positions, features), got shape {array.shape}"
         )
     *batch, h, n, d = array.shape
-    return np.swapaxes(array, -3, -2).reshape(*batch, n, h * d).astype(dtype, copy=False)
+    return np.swapaxes(array, -3, -2).reshape(*batch, n, h * d).astype(dtype)
 
 
 class MultiHeadAttention:
@@ -166,7 +169,9 @@ class MultiHeadAttention:
         given = {"b_q": b_q, "b_k": b_k, "b_v": b_v, "b_o": b_o}
         named: dict[str, ArrayLike] = {"w_q": w_q, "w_k": w_k, "w_v": w_v, "w_o": w_o}
         named |= {name: bias for name, bias in given.items() if bias is not None}
-        arrays, self._dtype = float_arrays(**named)
+        given_arrays = [real_array(name, value) for name, value in named.items()]
+        self._dtype = np.result_type(*[array.dtype for array in given_arrays])
+        arrays = [array.astype(dtypes(self._dtype)[1]) for array in given_arrays]
         parameters = dict(zip(named, arrays, strict=True))
 
         for name in ("w_q", "w_k", "w_v", "w_o"):
@@ -291,7 +296,7 @@ class MultiHeadAttention:
         torch computes ``x @ W.T + b`` and stacks the three input projections in one matrix; its
         masks have the opposite polarity of ours. torch itself is not imported. Chapter 12.
         """
-        if not hasattr(module, "in_proj_weight"):
+        if not hasattr(module, "in_proj_weight") or not hasattr(module, "out_proj"):
             raise ValueError(
                 f"module must be a torch.nn.MultiheadAttention, got {type(module).__name__}"
             )
@@ -347,8 +352,9 @@ class MultiHeadAttention:
             If shapes do not fit or `mask` is not boolean.
         """
         named: dict[str, ArrayLike] = {"x": x} | ({} if memory is None else {"memory": memory})
-        arrays, dtype = float_arrays(**named)
-        dtype = np.result_type(dtype, self._dtype)
+        arrays = [real_array(name, value) for name, value in named.items()]
+        dtype, work = dtypes(self._dtype, *[array.dtype for array in arrays])
+        arrays = [array.astype(work, copy=False) for array in arrays]
         check_rows("x", arrays[0], self.d_model)
         if memory is None and self.d_memory != self.d_model:
             raise ValueError(
@@ -373,11 +379,12 @@ class MultiHeadAttention:
             *(split_heads(p, self.n_heads) for p in (query, key, value)), mask=head_mask
         )
         output = self._project(merge_heads(head_outputs), self.w_o, self.b_o, None)
-        return MultiHeadResult(
-            output.astype(dtype, copy=False),
-            weights.astype(dtype, copy=False),
-            head_outputs.astype(dtype, copy=False),
-        )
+        with quiet_rounding():
+            return MultiHeadResult(
+                output.astype(dtype, copy=False),
+                weights.astype(dtype, copy=False),
+                head_outputs.astype(dtype, copy=False),
+            )
 
     def _width_of_one_head(self, name: str, matrix: Array) -> int:
         if matrix.shape[1] % self.n_heads or matrix.shape[1] == 0:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 refuse_rounding_edges = False
 
 
-def fixed(value: float, digits: int = 3) -> str:
+def fixed(value: Any, digits: int = 3) -> str:
     """One number with `digits` decimals; integers and booleans as they are.
 
     Parameters
@@ -37,6 +37,8 @@ def fixed(value: float, digits: int = 3) -> str:
     >>> fixed(2 / 3), fixed(-1e-9), fixed(7), fixed(-np.inf)
     ('0.667', '0.000', '7', '-inf')
     """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
     if isinstance(value, (bool, np.bool_, int, np.integer)):
         return str(value)
     if refuse_rounding_edges and np.isfinite(value):
@@ -81,6 +83,11 @@ def show(
     if array.ndim == 0:
         print(f"{name} = {fixed(array.item(), digits)}")
         return
+    if array.ndim == 1 and columns is None:
+        rows, columns = None, rows
+    for what, labels, size in (("rows", rows, array.shape[:-1]), ("columns", columns, array.shape)):
+        if labels is not None and (not size or len(labels) != size[-1]):
+            raise ValueError(f"{what} has {len(labels)} labels, but {name} has shape {array.shape}")
     print(f"{name}  {array.shape}")
     if array.ndim <= 2:
         _print_matrix(np.atleast_2d(array), digits, rows, columns)

@@ -56,11 +56,11 @@ def softmax(x: ArrayLike, axis: int = -1, *, where: ArrayLike | None = None) -> 
     array([0.269, 0.731, 0.   ])
     """
     (scores,), dtype = float_arrays(x=x)
+    axis = axis_index(axis, scores.ndim, "x") - scores.ndim  # from the end: `where` may add axes
     if where is not None:
         visible = bool_array("where", where)
         common_shape("x and where", x=scores.shape, where=visible.shape)
         scores = np.where(visible, scores, scores.dtype.type(-np.inf))
-    axis = axis_index(axis, scores.ndim, "x")
     with quiet_rounding():
         exponentials = np.exp(_shifted(scores, axis))
         total = np.sum(exponentials, axis=axis, keepdims=True)

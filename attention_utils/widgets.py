@@ -144,8 +144,8 @@ def _frame(shown: AttentionMap, i: int, values: Array, digits: int) -> str:
     total = _vector(weights @ values, digits)
     table = map_table(shown, highlight=i, caption=f"Row {i + 1}: {query} reads {read}")
     return (
-        f"{table}<p>So <b>{escape(query)}</b> receives this sum of the values:</p>"
-        f"<p>{terms} ≈ <b>{total}</b></p>"
+        f'{table}<div class="mathjax_ignore"><p>So <b>{escape(query)}</b> receives this sum of '
+        f"the values:</p><p>{terms} ≈ <b>{total}</b></p></div>"
     )
 
 

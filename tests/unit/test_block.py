@@ -94,3 +94,10 @@ def test_a_step_is_the_same_rotation_everywhere():
 def test_positions_refuse_other_sizes(n, d_model, name):
     with refuses(name):
         sinusoidal_positions(n, d_model)
+
+
+@pytest.mark.parametrize("value", [123456.7, 1e4 / 3])
+def test_a_constant_row_gives_exact_zeros(value):
+    # the rounded mean of equal float32 numbers need not be that number
+    for d in (7, 512):
+        assert (layer_norm(np.full(d, value, np.float32)) == 0).all()

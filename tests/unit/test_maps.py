@@ -1,6 +1,8 @@
 """AttentionMap: looking up rows by token, what it refuses, its HTML and its plot."""
 
+import copy
 import io
+import pickle
 import warnings
 from html.parser import HTMLParser
 
@@ -275,3 +277,22 @@ def test_plot_of_latin_tokens_shows_them_literally(plt):
         assert not any(
             label.get_parse_math() for label in axis.get_ticklabels() if "$" in label.get_text()
         )
+
+
+def test_many_rounded_weights_are_still_weights():
+    AttentionMap(np.full((1, 12), 0.083), ["q"], ["k"] * 12)
+    with refuses("sum"):
+        AttentionMap(np.full((1, 12), 0.08), ["q"], ["k"] * 12)
+
+
+def test_a_map_stays_as_it_is():
+    shown = AttentionMap([[0.9, 0.1]], ["q"], ["a", "b"])
+    for other in (copy.deepcopy(shown), pickle.loads(pickle.dumps(shown))):
+        assert not other.weights.flags.writeable
+        assert other.top("q", 1) == [("a", 0.9)]
+    with pytest.raises(AttributeError):
+        shown.key_tokens = ("b", "a")
+
+
+def test_dollars_are_not_mathematics_in_a_notebook():
+    assert "mathjax_ignore" in AttentionMap([[1.0]], ["$a$"], ["$b$"])._repr_html_()

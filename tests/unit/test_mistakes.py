@@ -1,5 +1,6 @@
 """The known mistakes: each is what it says, gives its own number, and is named by diagnose."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import sqrt
 
@@ -267,3 +268,27 @@ def test_unknown_switches_are_refused():
         answer(DISCRIMINATING, scale_by="7")
     with refuses("d_model"):
         attend(*arrays(), scale_by="1/sqrt(d_model)")
+
+
+def test_diagnose_on_an_example_with_small_or_large_numbers():
+    small = replace(DISCRIMINATING, w_v=DISCRIMINATING.w_v * 1e-3)
+    large = replace(DISCRIMINATING, w_v=DISCRIMINATING.w_v * 1e5)
+    for example, dtype in ((small, float), (large, np.float32)):
+        (mistake,) = diagnose(answer(example, scale_by="1").astype(dtype), example)
+        assert mistake.name == "no_scale"
+        assert diagnose(example.output.astype(dtype), example) is None
+
+
+def test_diagnose_is_quiet_where_a_wrong_way_overflows():
+    big = replace(DISCRIMINATING, x=DISCRIMINATING.x * 30)
+    assert diagnose(big.output + 1, big) is None
+
+
+def test_diagnose_without_any_key():
+    nothing = replace(DISCRIMINATING, memory=np.zeros((0, 5)))
+    assert diagnose(np.zeros((3, 2)), nothing) is None
+
+
+def test_worked_examples_cannot_be_changed_by_accident():
+    with pytest.raises(ValueError, match="read-only"):
+        DISCRIMINATING.x[0, 0] = 9

@@ -7,8 +7,10 @@ from attention_utils import (
     MultiHeadAttention,
     MultiHeadResult,
     causal_mask,
+    merge_heads,
     padding_mask,
     scaled_dot_product_attention,
+    split_heads,
 )
 from tests import reference
 from tests.helpers import assert_agrees, assert_close, normal
@@ -243,3 +245,26 @@ def test_random_divides_the_width_among_the_heads():
     assert (mha.d_k, mha.d_v) == (5, 4)
     mha = MultiHeadAttention.random(12, 3, np.random.default_rng(0), d_v=5)
     assert (mha.d_k, mha.d_v) == (4, 5)
+
+
+def test_heads_are_copies_and_so_are_the_parameters():
+    x = np.arange(8.0).reshape(2, 4)
+    heads = split_heads(x, 2)
+    heads *= 0
+    merged = merge_heads(x[None])
+    merged *= 0
+    assert x.sum() == 28
+    w = np.ones((4, 4))
+    layer = MultiHeadAttention(w, w, w, w, 2)
+    before = layer(x).output
+    w[0, 0] = 100
+    np.testing.assert_array_equal(layer(x).output, before)
+
+
+@pytest.mark.parametrize("narrow", [np.int8, np.bool_])
+def test_the_common_dtype_of_narrow_integers_and_float32(narrow):
+    w = np.ones((4, 4), np.float32)
+    assert MultiHeadAttention(w, w, w, w, 2)(np.ones((3, 4), narrow)).output.dtype == np.float32
+    w = np.ones((4, 4), narrow)
+    layer = MultiHeadAttention(w, w, w, w, 2)
+    assert layer(np.ones((3, 4), np.float32)).output.dtype == np.float32

@@ -76,3 +76,12 @@ def test_numbers_off_the_rounding_edges_are_stored(value, monkeypatch):
     text = fixed(value)
     monkeypatch.setattr(printing, "refuse_rounding_edges", True)
     assert fixed(value) == text
+
+
+def test_labels_of_a_vector_and_labels_that_do_not_fit(capsys):
+    show("v", [1, 2], rows=["a", "b"])
+    assert capsys.readouterr().out == "v  (2,)\n  a  b\n  1  2\n"
+    with refuses("columns", "1"):
+        show("v", [1, 2], columns=["a"])
+    with refuses("rows", "3"):
+        show("m", np.eye(2), rows=["a", "b", "c"])

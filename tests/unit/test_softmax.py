@@ -195,3 +195,10 @@ def test_where_must_be_boolean(where):
 def test_where_must_broadcast():
     with refuses("where", "(3,)", "(3, 5)"):
         softmax(np.zeros((3, 5)), where=np.ones(3, bool))
+
+
+def test_axis_is_an_axis_of_x_even_if_where_has_more():
+    where = np.array([[True, True, False], [True, True, True]])
+    np.testing.assert_allclose(softmax([1, 1, 1], axis=0, where=where).sum(axis=-1), [1, 1])
+    with refuses("axis", "1"):
+        softmax([1, 1, 1], axis=1, where=where)

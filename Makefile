@@ -17,7 +17,7 @@ UV := 0.13.9
 NOTEBOOKS := $(wildcard chapters/*.ipynb book/*.ipynb)
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-22s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-24s%s\n", $$1, $$2 }'
 
 book: .venv/ready  ## build the site and print where it is
 	@# A build that follows a failed one would not repeat its warnings: it must start anew.
@@ -58,9 +58,9 @@ grade: .venv/ready  ## grade a folder: make grade ASSIGNMENT=a1 FOLDER=submissio
 	@test -n "$(ASSIGNMENT)" -a -n "$(FOLDER)" || { echo "make grade ASSIGNMENT=a1 FOLDER=submissions"; exit 1; }
 	$(BIN)/python -m coursework grade $(ASSIGNMENT) "$(FOLDER)" $(if $(COURSE),--course "$(COURSE)")
 
-lab: .venv/ready  ## open the notebooks in JupyterLab
+lab: .venv/ready  ## open the notebooks in JupyterLab [LAB="--no-browser --allow-root"]
 	@$(BIN)/jupyter-trust $(NOTEBOOKS) >/dev/null  # so that stored widgets and SVG are shown at once
-	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/chapters/01_why_attention.ipynb
+	$(BIN)/jupyter-lab --LabApp.default_url=/lab/tree/chapters/01_why_attention.ipynb $(LAB)
 
 serve: book  ## build the site and serve it on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000

@@ -51,8 +51,8 @@ def bool_array(name: str, value: ArrayLike) -> BoolArray:
     array = _array(name, value)
     if array.dtype != np.bool_:
         raise ValueError(
-            f"{name} must be boolean (True = may be read), got dtype {array.dtype}; "
-            f"use {name}.astype(bool) if 1 means 'may be read'"
+            f"{name} must be boolean (True = may be read), got dtype {array.dtype}; use "
+            f"{name}.astype(bool) if 1 means 'may be read'; 0 and -inf to be added are a bias"
         )
     return array
 

@@ -76,7 +76,8 @@ for (const group of document.querySelectorAll('div.predict')) {
 }
 
 // --- numbers
-const numbers = text => (text.match(/-?(?:\d+\.?\d*|\.\d+)(?:\s*\/\s*\d+|\s*%)?/g) ?? []).map(word => {
+// The minus sign of formulas counts as the one on the keyboard.
+const numbers = text => (text.replaceAll('−', '-').match(/-?(?:\d+\.?\d*|\.\d+)(?:\s*\/\s*\d+|\s*%)?/g) ?? []).map(word => {
   const [top, bottom] = word.split('/').map(parseFloat);
   return word.includes('%') ? top / 100 : bottom ? top / bottom : top;
 });

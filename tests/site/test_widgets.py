@@ -9,14 +9,18 @@ import re
 
 import ipywidgets
 import nbformat
+import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from ipywidgets.widgets.widget_link import DirectionalLink, Link
 
+from attention_utils import softmax
 from tests.site import ROOT
 
-CONTROLS = ".au-control input[type=range], .au-control select"
+CONTROLS = ".au-control input[type=range], .au-control select, fieldset.au-radio"
+SLIDERS = (ipywidgets.SelectionSlider, ipywidgets.IntSlider)
+KINDS = (*SLIDERS, ipywidgets.Dropdown, ipywidgets.RadioButtons)
 
 
 def notebooks_with_widgets():
@@ -91,13 +95,16 @@ def positions(control):
 
 def press(tab, element, control, position):
     """By keyboard alone: to the start, then step by step."""
-    element.focus()
-    tab.page.keyboard.press("Home")
-    first = 0 if hasattr(control, "options") else int(control.min)
-    for _ in range(position - first):
-        tab.page.keyboard.press(
-            "ArrowDown" if element.evaluate("e => e.tagName") == "SELECT" else "ArrowRight"
-        )
+    if isinstance(control, ipywidgets.RadioButtons):  # Tab stops at the chosen one; arrows go round
+        chosen = element.locator("input:checked")
+        chosen.focus()
+        steps = (position - int(chosen.get_attribute("value"))) % len(control.options)
+    else:
+        element.focus()
+        tab.page.keyboard.press("Home")
+        steps = position - (0 if hasattr(control, "options") else int(control.min))
+    for _ in range(steps):
+        tab.page.keyboard.press("ArrowRight" if isinstance(control, SLIDERS) else "ArrowDown")
 
 
 @pytest.mark.parametrize("scheme", ["http", "file"])
@@ -110,8 +117,7 @@ def test_widgets(path, scheme, address, open_tab, monkeypatch):
     assert len(built) == len(fresh) > 0
     for here, widget in zip(built, fresh, strict=True):
         assert here.evaluate(VISIBLE) == texts(widget)
-        kinds = (ipywidgets.SelectionSlider, ipywidgets.IntSlider, ipywidgets.Dropdown)
-        controls = [w for w in descendants(widget) if isinstance(w, kinds)]
+        controls = [w for w in descendants(widget) if isinstance(w, KINDS)]
         elements = here.locator(CONTROLS).all()
         assert len(controls) == len(elements) > 0
         for control, element in zip(controls, elements, strict=True):
@@ -121,6 +127,28 @@ def test_widgets(path, scheme, address, open_tab, monkeypatch):
                 assert here.evaluate(VISIBLE) == texts(widget)
                 assert here.locator(".au-said").text_content().strip()
     assert tab.complaints == []
+
+
+def test_radio_buttons_divide_the_scores(address, open_tab):
+    """Chapter 4, at d_k = 256: scores 16 times as large, and in both frames weights that fit."""
+    tab = open_tab()
+    tab.page.goto(address("chapters/04_variance_and_scale.html"))
+    tab.page.get_by_role("slider", name="d_k").press("End")
+    radios = tab.page.get_by_role("group", name="divide by √d_k")
+    read = []
+    for answer, key in (("yes", None), ("no", "ArrowDown"), ("yes", "ArrowUp")):
+        if key:
+            radios.locator("input:checked").press(key)
+        assert radios.get_by_label(answer).is_checked()
+        frame = tab.page.locator(".au-bars:not([inert] *)")
+        said = tab.page.locator(".au-widget .au-said").text_content()
+        assert said == frame.locator("caption").text_content()
+        rows = [row.split() for row in frame.locator("tbody tr").all_inner_texts()]
+        score, weight = np.array(rows).astype(float).T[1:]
+        read.append(score)
+        np.testing.assert_allclose(weight, softmax(score), atol=0.01)
+    np.testing.assert_allclose(read[1], 16 * read[0], atol=16 * 0.005 + 0.005)
+    np.testing.assert_array_equal(read[2], read[0])
 
 
 def test_frames_share_one_place(address, open_tab):

@@ -55,7 +55,7 @@ JUDGE = "exec({judge!r}, globals()); assert not judge({name}), judge({name})"
 
 def export(assignment, out):
     """Write ``source/NAME/NAME.ipynb`` and a configuration; returns the notebook's path."""
-    release.release(assignment)
+    released = json.loads(release.release(assignment))
     reference = release.run_visible_checks(assignment)
     solutions = {c.name: c.source for c in release.solved_cells(assignment) if c.role == "solution"}
     questions = {question.name: question for question in assignment.questions}
@@ -68,7 +68,7 @@ def export(assignment, out):
                 test = _test(questions[cell.name], check, reference, solutions)
                 name = f"graded-{cell.name}-{re.sub(r'[^a-z0-9]+', '_', check.name.lower())}"
                 made.append(_cell(name, test, True, grade=True, locked=True, points=check.points))
-    book = json.loads(source.notebook([], assignment.name)) | {"cells": made}
+    book = released | {"cells": made}
     path = out / "source" / assignment.name / f"{assignment.name}.ipynb"
     files.write(path, json.dumps(book, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
     config = CONFIG.format(course="attention", stub=source.ANSWER_STUB)

@@ -54,6 +54,8 @@ def test_nbgrader_releases_and_grades_the_export_and_agrees(name, tmp_path, monk
     released = (tmp_path / "release" / name / f"{name}.ipynb").read_text("utf-8")
     assert not [s for s in release.secrets(assignment) if json.dumps(s)[1:-1] in released]
     assert "_graded" not in released
+    fresh = release.release(assignment)  # so that a collected folder can be graded here as well
+    assert submissions.read(released.encode())[2] == submissions.read(fresh.encode())[2]
     replaced = {
         "a1": {
             "full": {},

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from coursework import batch, files, gradescope, nbgrader, proof, release, selftest
+from coursework import batch, files, gradescope, nbgrader, proof, release, selftest, tables
 from coursework.model import OWN, load
 from coursework.sandbox import SandboxError
 
@@ -38,7 +38,7 @@ def parser():
     c = command("grade", run_grade, "grade a folder or zip of submissions")
     c.add_argument("assignment")
     c.add_argument("folder")
-    c.add_argument("--out", default="graded", metavar="DIR")
+    c.add_argument("--out", metavar="DIR", help="default: graded/ASSIGNMENT")
     c.add_argument("--jobs", type=int, default=2, help="processes at once (default 2)")
     c.add_argument("--shard", default="0/1", metavar="i/n", help="grade every n-th, from the i-th")
     c.add_argument(
@@ -46,6 +46,11 @@ def parser():
     )
     c.add_argument("--canvas", metavar="CSV", help="the gradebook exported from Canvas")
     c.add_argument("--column", metavar="TITLE", help="title of the column in Canvas")
+    c.add_argument(
+        "--any-release",
+        action="store_true",
+        help="grade also if most notebooks were released from another text",
+    )
     _sandbox_options(c)
 
     c = command("export", run_export, "make a course for nbgrader or an autograder for Gradescope")
@@ -77,15 +82,16 @@ def names(options):
 
 def run_release(options):
     """Write student notebooks."""
+    variant = "the open variant" if options.course is None else "the variant of your key"
     for name in names(options):
         path = Path(options.out) / f"{name}.ipynb"
         files.write(path, release.release(load(name, options.course, options.assignments)))
-        print(path)
+        print(f"{path}: {variant}")
 
 
 def run_check(options):
     """Grade one notebook."""
-    from coursework import submissions, tables
+    from coursework import submissions
     from coursework.grading import Grader, Limits
 
     assignment = load(options.assignment, options.course, options.assignments)
@@ -110,14 +116,15 @@ def run_check(options):
                 print(f"{'':12}{c['name']}: {c['message']}")
     print(
         f"{tables.total(result):4g} of {tables.possible(result):g}  "
-        f"{tables.unread(result)} written answers to be read"
+        f"{tables.counted(tables.unread(result), 'written answer')} to be read"
     )
 
 
 def run_grade(options):
     """Grade a folder."""
+    options.out = options.out or f"graded/{options.assignment}"
     results = batch.grade_folder(options)
-    print(f"{len(results)} submissions: {Path(options.out) / 'summary.html'}")
+    print(f"{tables.counted(len(results), 'submission')}: {Path(options.out) / 'summary.html'}")
 
 
 def run_export(options):

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from coursework import files, pages, submissions, tables
+from coursework import files, pages, release, source, submissions, tables
 from coursework.grading import Grader, Limits
 from coursework.model import load
 from coursework.sandbox import Bubblewrap, SandboxError, Unprotected
@@ -54,6 +54,10 @@ def grade_folder(job):
     hidden = [assignment.folder, Path(job.folder), out]
     box = open_box(job.unsafe, hidden)
     found = submissions.collect(job.folder, {q.name for q in assignment.questions})
+    if not found:
+        raise ValueError(f"there are no submissions in {job.folder}")
+    if not job.any_release:
+        refuse_other_release(assignment, found)
     number, count = (int(part) for part in job.shard.split("/"))
     if not 0 <= number < count:
         raise ValueError(f"--shard i/n needs 0 <= i < n, got {job.shard}")
@@ -84,6 +88,19 @@ def grade_folder(job):
     results = _results(out, {s.student for s in found})
     write_all(out, results, scores, roster, job.column or job.assignment.upper())
     return results
+
+
+def refuse_other_release(assignment, found):
+    """Stop if most were made from something else than what grades them: all would look wrong."""
+    mine = source.fingerprint(release.student_cells(assignment))
+    told = [submission.release for submission in found if submission.release]
+    other = len(told) - told.count(mine)
+    if 2 * other > len(told):
+        raise ValueError(
+            f"{other} of {len(told)} submissions were released with another COURSE (or another "
+            "version, or another assignment): give the same COURSE. Nothing was graded. If you "
+            "have changed the text of the assignment since, and mean it: --any-release"
+        )
 
 
 def write_all(out, results, scores, roster, column):

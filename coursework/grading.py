@@ -57,8 +57,8 @@ class Grader:
             questions = [self._nothing(q, submission.reason) for q in self.assignment.questions]
             answers = {}
         else:
-            code, answers, notes = self._sorted_out(submission.cells)
-            result["notes"] += self._other_release(submission) + notes
+            code, answers, notes = self._sorted_out(submission)
+            result["notes"] += notes
             run = _Run(self, code, start + self.limits.total)
             try:
                 questions = [run.question(question) for question in self.assignment.questions]
@@ -84,16 +84,14 @@ class Grader:
         result["seconds"] = round(time.monotonic() - start, 3)
         return result
 
-    def _other_release(self, submission):
-        """A note if the notebook was released from something else than what grades it."""
-        if submission.release in ("", self.release):
-            return []
-        return ["it was released from another version or another course of this assignment"]
-
-    def _sorted_out(self, cells):
+    def _sorted_out(self, submission):
         """Code to run by position, answers in words, notes."""
         code, answers, notes, asked = {}, {}, [], None
-        for number, cell in enumerate(cells):
+        other = submission.release not in ("", self.release)
+        if other:
+            said = "it was released from another version or another course of this assignment"
+            notes.append(said)
+        for number, cell in enumerate(submission.cells):
             known = self.texts.get(_squeezed(cell.source))
             released = self.released.get(known or cell.id)
             role = released.role if released else ""
@@ -105,7 +103,7 @@ class Grader:
             elif cell.source.strip():
                 own = submissions.defined(cell.source) & self.names
                 if role == "check" and (known or not own):
-                    if not known:
+                    if not known and not other:  # the checks of another release are others
                         notes.append(f"the check {released.name} was edited; it does not count")
                 else:
                     code[number] = cell.source

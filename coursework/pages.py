@@ -91,11 +91,12 @@ def class_summary(results):
     name, highest = results[0]["assignment"].upper(), tables.possible(results[0])
     scores = sorted(tables.total(r) for r in results)
     middle = (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
-    h.append(f"<h1>{_e(name)}: {len(results)} submissions</h1>")
+    unread = tables.counted(sum(map(tables.unread, results)), "written answer")
+    h.append(f"<h1>{_e(name)}: {tables.counted(len(results), 'submission')}</h1>")
     h.append(
         f"<p>Median {_points(middle)} of {_points(highest)} points; "
         f"lowest {_points(scores[0])}, highest {_points(scores[-1])}. "
-        f"{sum(map(tables.unread, results))} written answers are still to be read.</p>"
+        f"{unread} still to be read.</p>"
     )
     h.append(_histogram(scores, highest))
     rows = [

@@ -21,6 +21,11 @@ def unread(result):
     return sum(written["score"] is None for written in result["written"])
 
 
+def counted(number, noun):
+    """A number with its noun, which takes an s in all cases but one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def mistakes(result):
     """Names of diagnosed mistakes, ``question: mistake + mistake``."""
     return [

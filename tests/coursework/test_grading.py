@@ -88,6 +88,9 @@ def test_the_answer_in_words_waits_for_a_person(grader):
     assert result["written"][0]["score"] is None
     assert result["written"][0]["answer"].startswith("A dot product is a sum")
     assert tables.unread(result) == 1
+    assert "1 submission</h1>" in pages.class_summary([result])
+    assert "1 written answer still to be read" in pages.class_summary([result])
+    assert "2 written answers still to be read" in pages.class_summary([result, result])
 
 
 def markdown(text, **more):
@@ -110,7 +113,7 @@ def test_an_answer_in_words_is_found(grader, where, stripped):
             {"cell_type": c["cell_type"], "source": c["source"]} for c in book["cells"]
         ]
     cells, _, _ = submissions.read(json.dumps(book).encode())
-    _, answers, _ = grader._sorted_out(cells)
+    _, answers, _ = grader._sorted_out(submissions.Submission("ann", "Ann", cells=cells))
     expected = {"nowhere": {}, "in two cells": {"variance": "Because.\n\nAnd so on."}}
     assert answers == expected.get(where, {"variance": "Because."})
 
@@ -231,6 +234,66 @@ def test_canvas_rows_follow_the_roster(folder, tmp_path):
     ]
 
 
+def hand_in(where, key, *students):
+    """Blank notebooks, released with a key."""
+    for student in students:
+        (where / f"{student}.ipynb").write_text(release.release(load("a1", key)), encoding="utf-8")
+
+
+def test_most_from_another_course_stops_the_batch_and_writes_nothing(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    hand_in(folder, "autumn", "ann", "ben", "cem")
+    (folder / "eve.ipynb").write_text(json.dumps({"cells": [markdown("Mine.")]}), "utf-8")
+    assert run(folder, out) == 2
+    said = capsys.readouterr().err
+    assert (
+        "3 of 4 submissions were released with another COURSE (or another version, or another "
+        "assignment): give the same COURSE" in said
+    )
+    assert not out.exists()
+    assert run(folder, out, "--course", "autumn") == 0
+    assert run(folder, out, "--any-release") == 0
+
+
+def test_half_from_another_course_is_told_and_no_check_was_edited(folder, tmp_path):
+    out = tmp_path / "out"
+    hand_in(folder, "autumn", "ann", "ben")
+    (folder / "eve.ipynb").unlink()
+    assert run(folder, out) == 0
+    page = (out / "feedback" / "ann.html").read_text("utf-8")
+    assert "another version or another course" in page
+    assert "was edited" not in page
+    assert "another version" not in (out / "feedback" / "cem.html").read_text("utf-8")
+
+
+def test_each_assignment_has_its_own_results(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a1", "a2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "ann.ipynb").write_text(release.release(load(name)), "utf-8")
+        assert command.main(["grade", name, name]) == 0
+        assert capsys.readouterr().out == f"1 submission: graded/{name}/summary.html\n"
+    for name in ("a1", "a2"):
+        stored = json.loads((tmp_path / "graded" / name / "results" / "ann.json").read_text())
+        assert stored["assignment"] == name
+
+
+def test_an_empty_folder_is_an_error(tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    assert run(tmp_path / "in", tmp_path / "out") == 2
+    assert "there are no submissions in" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_release_says_which_variant_it_wrote(tmp_path, capsys):
+    arguments = ["release", "a1", "--out", str(tmp_path)]
+    assert command.main(arguments) == 0
+    assert command.main([*arguments, "--course", "autumn"]) == 0
+    path = tmp_path / "a1.ipynb"
+    said = f"{path}: the open variant\n{path}: the variant of your key\n"
+    assert capsys.readouterr().out == said
+
+
 def test_without_a_sandbox_nothing_is_graded_unless_told(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     out = tmp_path / "out"
@@ -256,7 +319,7 @@ def test_results_inside_the_submissions_are_refused(folder, capsys):
 def test_a_fault_of_the_grader_costs_one_row_and_not_the_batch(monkeypatch):
     grader = Grader(A1, sandbox.Unprotected())
     monkeypatch.setattr(batch, "_grader", grader)
-    monkeypatch.setattr(grader, "_sorted_out", lambda cells: 1 / 0)
+    monkeypatch.setattr(grader, "_sorted_out", lambda submission: 1 / 0)
     cells = [submissions.Cell("code", "x = 1")]
     result = batch._grade(submissions.Submission("ann", "Ann", cells=cells))
     assert result["score"] == 0
@@ -282,7 +345,7 @@ def test_check_prints_one_notebook(tmp_path, capsys):
     assert command.main(["check", "a1", str(path)]) == 0
     said = capsys.readouterr().out
     assert "You did not scale" in said
-    assert "19 of 30" in said
+    assert "19 of 30  1 written answer to be read" in said
 
 
 # ---------------------------------------------------------------- the wire

@@ -54,8 +54,8 @@ test-coursework: book .venv-coursework/ready  ## assignments prove themselves, h
 release: .venv/ready  ## student notebooks: make release [ASSIGNMENT=a1] [COURSE=key]
 	$(BIN)/python -m coursework release $(ASSIGNMENT) $(if $(COURSE),--course "$(COURSE)")
 
-grade: .venv/ready  ## grade a folder: make grade ASSIGNMENT=a1 FOLDER=submissions [COURSE=key]
-	@test -n "$(ASSIGNMENT)" -a -n "$(FOLDER)" || { echo "make grade ASSIGNMENT=a1 FOLDER=submissions"; exit 1; }
+grade: .venv/ready  ## grade a folder into graded/a1: make grade ASSIGNMENT=a1 FOLDER=submissions/a1 [COURSE=key]
+	@test -n "$(ASSIGNMENT)" -a -n "$(FOLDER)" || { echo "make grade ASSIGNMENT=a1 FOLDER=submissions/a1"; exit 1; }
 	$(BIN)/python -m coursework grade $(ASSIGNMENT) "$(FOLDER)" $(if $(COURSE),--course "$(COURSE)")
 
 lab: .venv/ready  ## open the notebooks in JupyterLab [LAB="--no-browser --allow-root"]

@@ -51,7 +51,7 @@ def test_points_and_minutes_on_the_instructors_page():
         assignment = load(name)
         row = re.search(rf"^\| {name.upper()} \|(.*)\|$", page, re.M)[1].split("|")
         points, words, minutes = (cell.strip() for cell in row[-3:])
-        assert float(points) == assignment.points
+        assert float(points) == assignment.points + assignment.written_points
         assert words == (f"{assignment.written_points:g}" if assignment.written else "")
         told = [int(m) for m in re.findall(r"· (\d+) minutes · ", assignment.text)]
         told += [8 * int(m) for m in re.findall(r"(\d+) minutes a snippet", assignment.text)]

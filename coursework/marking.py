@@ -89,13 +89,23 @@ def as_array(value):
     """An untrusted value as an array of numbers, or None."""
     if value is None or isinstance(value, str | dict | Other | Raised):
         return None
-    if isinstance(value, tuple) and not all(isinstance(v, tuple | int | float) for v in value):
-        return None
     try:
+        # Numbers only, looked at one by one: NumPy would make each of many short texts as wide as
+        # the longest one.
+        if isinstance(value, tuple) and not all(isinstance(v, int | float) for v in _leaves(value)):
+            return None
         array = np.asarray(value)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, RecursionError, MemoryError):
         return None
     return array if array.dtype.kind in "biuf" else None
+
+
+def _leaves(value):
+    for part in value:
+        if isinstance(part, tuple):
+            yield from _leaves(part)
+        else:
+            yield part
 
 
 def shape_of(value):

@@ -202,8 +202,8 @@ def _cells(book):
             "cells": [
                 c
                 for sheet in book["worksheets"]
-                if isinstance(sheet, dict)
-                for c in sheet.get("cells") or ()
+                if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list)
+                for c in sheet["cells"]
             ]
         }
     if not isinstance(book, dict) or not isinstance(book.get("cells"), list):

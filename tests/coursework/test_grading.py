@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from coursework import __main__ as command
-from coursework import batch, pages, release, sandbox, submissions, tables, wire
+from coursework import (
+    batch,
+    grading,
+    marking,
+    pages,
+    release,
+    sandbox,
+    submissions,
+    tables,
+    wire,
+)
 from coursework.grading import Grader, Limits
 from coursework.marking import Answers
 from coursework.model import load
@@ -408,3 +418,17 @@ def test_nonsense_on_the_wire_is_an_error_and_nothing_else(head):
         wire.receive(read)
     writer.join()
     os.close(read), os.close(write)
+
+
+def test_values_that_would_cost_the_grader_time_or_memory():
+    assert marking.as_array((("a" * 1000,) + ("",) * 10,)) is None
+    assert marking.as_array(((1, 2), (3.5, True))).shape == (2, 2)
+    assert not grading._small([((1, 2), (3,))])  # ragged
+    assert grading._small([np.ones((3, 4)), 2, None])
+    assert grading._written(np.zeros((6,) * 6)) == "numbers of shape (6, 6, 6, 6, 6, 6)"
+
+
+@pytest.mark.parametrize("cells", ["5", "true", "1.5", "null", '"x"'])
+def test_an_old_format_without_a_list_of_cells_is_unreadable(cells):
+    with pytest.raises(submissions.Unreadable):
+        submissions.read(f'{{"worksheets": [{{"cells": {cells}}}]}}'.encode())

@@ -65,7 +65,7 @@ class Tab:
 
     def __init__(self, context):
         self.page = context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(30_000)  # a busy machine is no fault of the page
         self.complaints: list[str] = []
         self.responses = []
         self.page.on("console", lambda m: self.complaints.append(f"{m.type}: {m.text}"))

@@ -100,7 +100,7 @@ def read_down(self, query):
 
 def labels_exchanged(self, weights, query_tokens, key_tokens, *, right=AttentionMap.__init__):
     right(self, weights, query_tokens, key_tokens)
-    self.query_tokens, self.key_tokens = self.key_tokens, self.query_tokens
+    self._query_tokens, self._key_tokens = self._key_tokens, self._query_tokens
 
 
 def anything_is_a_weight(name, weights, axis=-1):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 CHAPTER = "chapters/03_reading_by_row.html"
 
@@ -65,12 +66,12 @@ def test_a_choice_is_judged_and_survives_a_reload(address, open_tab):
     question = tab.page.locator("div.predict").first
     wrong = question.locator("details:not([data-right])").first
     wrong.locator("summary").click()
-    assert "another answer" in question.locator(".predict-verdict").inner_text()
+    expect(question.locator(".predict-verdict")).to_contain_text("another answer")
     tab.page.reload()
     assert "chosen" in wrong.get_attribute("class")
     question.get_by_role("button", name="Forget my answer").click()
     question.locator("details[data-right] > summary").press("Enter")
-    assert "right answer" in question.locator(".predict-verdict").inner_text()
+    expect(question.locator(".predict-verdict")).to_contain_text("right answer")
     assert tab.complaints == []
 
 

@@ -127,13 +127,19 @@ def batch_of_pairs(name: str, array: Array, n_q: int, n_k: int) -> tuple[int, ..
     return array.shape[:-2]
 
 
+def check_matrix(name: str, array: Array, row: str = "position") -> None:
+    """Refuse an array without the axes of rows and features."""
+    if array.ndim < 2:
+        hint = f"; one {row} is {name}[None, :]" if array.ndim == 1 else ""
+        rows = "queries" if row == "query" else f"{row}s"
+        raise ValueError(
+            f"{name} must have at least 2 axes ({rows}, features), got shape {array.shape}{hint}"
+        )
+
+
 def check_rows(name: str, array: Array, width: int) -> None:
     """Refuse anything but matrices whose rows have `width` features."""
-    if array.ndim < 2:
-        hint = f"; one position is {name}[None, :]" if array.ndim == 1 else ""
-        raise ValueError(
-            f"{name} must have at least 2 axes (positions, features), got shape {array.shape}{hint}"
-        )
+    check_matrix(name, array)
     if array.shape[-1] != width:
         raise ValueError(
             f"{name} must have {width} features a row, as the weights expect, "

@@ -12,6 +12,7 @@ from attention_utils._arrays import (
     BoolArray,
     batch_of_pairs,
     bool_array,
+    check_matrix,
     common_shape,
     finite_number,
     float_arrays,
@@ -220,16 +221,8 @@ def _weighted_sum(weights: Array, value: Array, visible: BoolArray) -> Array:
 
 
 def _check_query_and_key(query: Array, key: Array) -> None:
-    if query.ndim == 1:
-        raise ValueError(
-            f"query must have at least 2 axes (queries, features), got shape {query.shape}; "
-            "one query is query[None, :]"
-        )
-    for name, array in (("query", query), ("key", key)):
-        if array.ndim < 2:
-            raise ValueError(
-                f"{name} must have at least 2 axes (positions, features), got shape {array.shape}"
-            )
+    check_matrix("query", query, "query")
+    check_matrix("key", key)
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(
             f"query has d_k={query.shape[-1]} but key has d_k={key.shape[-1]}; "
@@ -240,10 +233,7 @@ def _check_query_and_key(query: Array, key: Array) -> None:
 
 
 def _check_value(value: Array, key: Array, query: Array) -> None:
-    if value.ndim < 2:
-        raise ValueError(
-            f"value must have at least 2 axes (positions, features), got shape {value.shape}"
-        )
+    check_matrix("value", value)
     if value.shape[-2] != key.shape[-2]:
         raise ValueError(
             f"value has {value.shape[-2]} rows but key has {key.shape[-2]}; "

@@ -13,6 +13,7 @@ from attention_utils._arrays import (
     BoolArray,
     batch_of_pairs,
     bool_array,
+    check_matrix,
     check_rows,
     common_shape,
     count,
@@ -76,8 +77,7 @@ def split_heads(x: ArrayLike, n_heads: int) -> Array:
     """
     (array,), dtype = float_arrays(x=x)
     n_heads = count("n_heads", n_heads, least=1)
-    if array.ndim < 2:
-        raise ValueError(f"x must have at least 2 axes (positions, features), got {array.shape}")
+    check_matrix("x", array)
     *batch, n, width = array.shape
     if width % n_heads:
         raise ValueError(f"x has {width} features, which {n_heads} heads (n_heads) cannot share")

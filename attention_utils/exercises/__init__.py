@@ -15,6 +15,7 @@ from attention_utils.exercises import (
     chapter_05,
     chapter_06,
     chapter_07,
+    chapter_08,
 )
 from attention_utils.exercises.checking import TOLERANCE, Exercise, same, verdict
 
@@ -28,6 +29,7 @@ EXERCISES: dict[str, Exercise] = {
     **chapter_05.EXERCISES,
     **chapter_06.EXERCISES,
     **chapter_07.EXERCISES,
+    **chapter_08.EXERCISES,
 }
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from website import api, cards, figures, maths, pages, place, search, widgets
+from website import api, cards, figures, maps, maths, pages, place, search, widgets, writer
 
 
 def model(name, **state):
@@ -140,6 +140,24 @@ class TestPages:
     def test_the_policy_names_the_only_inline_script(self):
         assert pages.policy().count("sha256-") == 1
         assert "unsafe-eval" not in pages.policy()
+
+
+class TestMaps:
+    table = '<table class="au-map" title="我"><th>我</th><td>0.5</td></table>'
+
+    def test_a_map_gets_its_line_and_its_chinese_is_marked_outside_of_attributes(self):
+        html = maps.present(self.table, None)
+        assert '<th><span lang="zh-Hans">我</span></th>' in html
+        assert 'title="我"' in html
+        assert maps.HINT in html
+
+    def test_other_outputs_are_left_alone(self):
+        assert maps.present("<table><th>我</th></table>", None) is None
+        assert maps.present(2 * self.table, None) is None
+
+
+def test_a_number_stays_with_its_percent_sign():
+    assert writer.PERCENT.sub("_%", "80 %, or %") == "80_%, or %"
 
 
 class TestPlace:

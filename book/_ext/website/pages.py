@@ -57,6 +57,7 @@ def describe(app, pagename, templatename, context, doctree):
         card=cards.write(app.outdir, title, app.config.html_title) if doctree else "",
         is_notebook=is_notebook,
         open_in=place.open_in(source) if is_notebook else [],
+        repository=place.setting("REPOSITORY"),
     )
 
 

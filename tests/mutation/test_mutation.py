@@ -7,7 +7,7 @@ import pytest
 from attention_utils.mistakes import MISTAKES
 from tests.mutation.measure import RAISED, Case, Noticed, noticed, outcome
 from tests.mutation.report import PAGE, page
-from tests.mutation.table import CONTROLS, TABLE
+from tests.mutation.table import AS_WRITTEN, CONTROLS, TABLE
 
 by_mistake = pytest.mark.parametrize("one", TABLE, ids=lambda one: one.name)
 
@@ -27,11 +27,11 @@ def test_the_cell_notices(one, measured):
 def test_nobody_notices_the_right_formula(control, measured):
     """So what the others notice is the mistake, not that something was planted."""
     named = [one for one in TABLE if one.chapter == control.chapter]
-    hidden_nan = {one.cell for one in named if one.name == "hidden_nan_leaks"}
-    assert {one.name for one in named if one.cell in hidden_nan} <= {"hidden_nan_leaks"}
+    as_written = {one.cell for one in named if one.name in AS_WRITTEN}
+    assert {one.name for one in named if one.cell in as_written} <= AS_WRITTEN
     assert not measured[control.name].cell
-    assert set(measured[control.name].cells) == hidden_nan
-    assert measured[control.name].unit == bool(hidden_nan)
+    assert set(measured[control.name].cells) == as_written
+    assert measured[control.name].unit == bool(as_written)
 
 
 def test_every_known_mistake_is_planted_once():

@@ -99,7 +99,7 @@ def test_docstring_of_a_result_describes_its_fields(name):
 
 def modules():
     return sorted(
-        m.name for m in pkgutil.iter_modules(attention_utils.__path__, "attention_utils.")
+        m.name for m in pkgutil.walk_packages(attention_utils.__path__, "attention_utils.")
     )
 
 

@@ -1,4 +1,4 @@
-"""A toy piece of English with its French: sentences without end, each with its word alignment.
+"""A toy piece of English with its French: as many sentence pairs as you like, words aligned.
 
 A sentence is NOUN PHRASE [never] VERB NOUN PHRASE. It is small, but word for word does not work:
 
@@ -25,7 +25,7 @@ from attention_utils._arrays import count
 Ids = NDArray[np.int64]
 
 PAD, END, START = "<pad>", "</s>", "<s>"
-PAD_ID, END_ID, START_ID = 0, 1, 2  # in both vocabularies; nothing but the decoder's input starts
+PAD_ID, END_ID, START_ID = 0, 1, 2  # in both vocabularies, but START in French alone
 
 
 class Noun(NamedTuple):

@@ -19,12 +19,12 @@ from attention_utils.attention import scaled_dot_product_attention
 from attention_utils.backward import scaled_dot_product_attention_backward
 from attention_utils.block import layer_norm, sinusoidal_positions
 from attention_utils.masks import causal_mask, padding_mask
+from attention_utils.models.adam import Adam, Parameters
 from attention_utils.models.grammar import PAD_ID, Batch, Ids, batch_of, random_pairs
 from attention_utils.models.translator import D_MODEL, N_HEADS, Translator, parameter_shapes
 from attention_utils.multihead import merge_heads, split_heads
 from attention_utils.softmax import log_softmax
 
-Parameters = Mapping[str, Array]
 Back = Callable[[Array], Array]
 
 STEPS, BATCH_SIZE = 800, 64
@@ -77,7 +77,7 @@ def train(seed: int, steps: int = STEPS, *, causal: bool = True) -> TrainingRun:
     """
     rng = np.random.default_rng(count("seed", seed))
     parameters = initial_parameters(rng)
-    adam = Adam(parameters)
+    adam = Adam(parameters, beta_2=0.98)
     losses = np.empty(count("steps", steps))
     for step in range(steps):
         batch = batch_of(random_pairs(rng, BATCH_SIZE))
@@ -142,45 +142,6 @@ def clip(gradients: Mapping[str, Array], longest: float) -> None:
     if norm > longest:
         for gradient in gradients.values():
             gradient *= gradient.dtype.type(longest / norm)
-
-
-class Adam:
-    """Steps against the gradient, each parameter with a step size of its own.
-
-    Parameters
-    ----------
-    parameters : mapping of str to ndarray
-        Changed in place by `step`.
-
-    Notes
-    -----
-    Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1.
-    """
-
-    def __init__(self, parameters: Parameters) -> None:
-        self._parameters = parameters
-        self._mean = {name: np.zeros_like(array) for name, array in parameters.items()}
-        self._square = {name: np.zeros_like(array) for name, array in parameters.items()}
-        self._n = 0
-
-    def step(self, gradients: Parameters, rate: float) -> None:
-        """Move the parameters.
-
-        Parameters
-        ----------
-        gradients : mapping of str to ndarray
-        rate : float
-        """
-        beta_1, beta_2, eps = 0.9, 0.98, 1e-9
-        self._n += 1
-        # The averages start at 0 and are too small by these factors.
-        short_1, short_2 = 1 - beta_1**self._n, 1 - beta_2**self._n
-        for name, gradient in gradients.items():
-            mean, square = self._mean[name], self._square[name]
-            mean += (1 - beta_1) * (gradient - mean)
-            square += (1 - beta_2) * (gradient**2 - square)
-            update = (mean / short_1) / (np.sqrt(square / short_2) + eps)
-            self._parameters[name][...] -= rate * update
 
 
 def loss_and_gradients(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from attention_utils import sinusoidal_positions
+from attention_utils.models.adam import Adam
 from attention_utils.models.grammar import PAD_ID, batch_of, random_pairs
-from attention_utils.models.training import Adam, clip, loss_and_gradients
+from attention_utils.models.training import clip, loss_and_gradients
 from attention_utils.models.translator import (
     D_HIDDEN,
     D_MODEL,
@@ -109,7 +110,7 @@ def test_logits_loss_and_gradients(dtype, relative, causal):
 def test_clip_and_adam():
     parameters = {"a": normal(3, 5), "b": normal(7, seed=1)}
     tensors = {n: torch.tensor(a, requires_grad=True) for n, a in parameters.items()}
-    ours = Adam(parameters)
+    ours = Adam(parameters, beta_2=0.98)
     theirs = torch.optim.Adam(tensors.values(), betas=(0.9, 0.98), eps=1e-9)
     for step in range(5):
         gradients = {n: normal(*a.shape, seed=10 + step) for n, a in parameters.items()}

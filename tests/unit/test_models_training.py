@@ -1,4 +1,4 @@
-"""Training: gradients by finite differences, the optimiser by hand, and what comes out of it."""
+"""Training: gradients by finite differences, and what comes out of it."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from attention_utils.models.measure import (
     teacher_forced,
 )
 from attention_utils.models.training import (
-    Adam,
     clip,
     initial_parameters,
     learning_rate,
@@ -112,16 +111,6 @@ def test_clip_by_hand():
     clip(gradients, 1)
     assert_close(gradients["a"], [0.6, 0])
     assert_close(gradients["b"], [[0.8]])
-
-
-def test_adam_by_hand():
-    parameters = {"a": np.array([1.0, 1.0, 1.0])}
-    adam = Adam(parameters)
-    adam.step({"a": np.array([4.0, -0.01, 0.0])}, 0.1)
-    assert_close(parameters["a"], [0.9, 1.1, 1.0], atol=1e-7)
-    adam.step({"a": np.array([-4.0, -0.01, 0.0])}, 0.1)
-    # the averages are (0.9 * 0.4 - 0.4) / (1 - 0.81) and 16
-    assert_close(parameters["a"], [0.9 + 0.1 * (0.04 / 0.19) / 4, 1.2, 1.0], atol=1e-7)
 
 
 def test_the_same_seed_gives_the_same_bits():

@@ -13,6 +13,7 @@ from attention_utils.backward import (
     scaled_dot_product_attention_backward,
 )
 from attention_utils.block import layer_norm, sinusoidal_positions
+from attention_utils.blockwise import blockwise_attention
 from attention_utils.maps import AttentionMap
 from attention_utils.masks import additive_mask, causal_mask, combine_masks, padding_mask
 from attention_utils.mistakes import diagnose
@@ -33,6 +34,7 @@ __all__ = [
     "MultiHeadResult",
     "additive_mask",
     "attention_weights",
+    "blockwise_attention",
     "causal_mask",
     "combine_masks",
     "cross_attention",

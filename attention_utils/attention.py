@@ -165,20 +165,9 @@ def scores_of(
     scale: float | None,
 ) -> Array:
     """What softmax receives: scaled dot products plus bias, -inf where hidden."""
-    _check_query_and_key(query, key)
+    mask = check_pairs(query, key, bias, mask=mask, causal=causal)
     n_q, n_k = query.shape[-2], key.shape[-2]
-    if not isinstance(causal, (bool, np.bool_)):
-        raise ValueError(f"causal must be True or False, got {causal!r}; a mask goes to mask=")
     factor = scale_factor(query, scale)
-
-    shapes = {"query": query.shape[:-2], "key": key.shape[:-2]}
-    if mask is not None:
-        mask = bool_array("mask", mask)
-        shapes["mask"] = batch_of_pairs("mask", mask, n_q, n_k)
-    if bias is not None:
-        shapes["bias"] = batch_of_pairs("bias", bias, n_q, n_k)
-    common_shape("the batch axes", **shapes)
-
     visible = combine_masks(
         mask,
         causal_mask(n_q, n_k) if causal else None,
@@ -193,6 +182,24 @@ def scores_of(
     if visible is not None:
         scores = np.where(visible, scores, scores.dtype.type(-np.inf))
     return scores
+
+
+def check_pairs(
+    query: Array, key: Array, bias: Array | None, *, mask: ArrayLike | None, causal: bool
+) -> BoolArray | None:
+    """Refuse what does not say of each query and key whether and how they meet; return the mask."""
+    _check_query_and_key(query, key)
+    n_q, n_k = query.shape[-2], key.shape[-2]
+    if not isinstance(causal, (bool, np.bool_)):
+        raise ValueError(f"causal must be True or False, got {causal!r}; a mask goes to mask=")
+    shapes = {"query": query.shape[:-2], "key": key.shape[:-2]}
+    visible = None if mask is None else bool_array("mask", mask)
+    if visible is not None:
+        shapes["mask"] = batch_of_pairs("mask", visible, n_q, n_k)
+    if bias is not None:
+        shapes["bias"] = batch_of_pairs("bias", bias, n_q, n_k)
+    common_shape("the batch axes", **shapes)
+    return visible
 
 
 def scale_factor(query: Array, scale: float | None) -> np.floating[Any]:

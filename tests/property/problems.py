@@ -91,6 +91,34 @@ def problems(draw, *, batch=False, square=False, options=("bias", "mask", "causa
 
 
 @st.composite
+def long_problems(draw):
+    """A call of up to 20 positions with a block size; hidden places may hold NaN, scores be huge.
+
+    The block size is one of the options. Numbers come from a seed: there are too many to draw.
+    """
+    n_q, n_k = draw(st.integers(0, 20)), draw(st.integers(0, 20))
+    d_k, d_v = draw(SIZES), draw(SIZES)
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+
+    def quarters(*shape):
+        return rng.integers(-16, 17, shape) / 4
+
+    factor = 2.0 ** draw(st.sampled_from([-40, -4, 0, 4, 16, 40]))
+    problem = Problem(factor * quarters(n_q, d_k), quarters(n_k, d_k), quarters(n_k, d_v))
+    problem.options |= {"causal": draw(st.booleans()), "scale": draw(SCALES)}
+    if draw(st.booleans()):
+        problem.options["bias"] = quarters(n_q, draw(st.sampled_from([1, n_k])))
+    if draw(st.booleans()):
+        share = draw(st.sampled_from([0.1, 0.5, 0.9]))
+        problem.options["mask"] = rng.random((n_q, n_k)) < share
+    if draw(st.booleans()):
+        spoiled = ~problem.shown.all(axis=0) & (rng.random(n_k) < 0.5)
+        problem.key[spoiled] = problem.value[spoiled] = np.nan
+    problem.options["block_size"] = draw(st.integers(1, 22))
+    return problem
+
+
+@st.composite
 def layers(draw):
     """A multi-head layer with its input, as a worked example: two sequences, padded."""
     n_q, n_k, d_k, d_v, d_model, d_memory, n_heads = (draw(st.integers(1, 3)) for _ in range(7))

@@ -9,7 +9,7 @@ import numpy as np
 from attention_utils import scaled_dot_product_attention
 from tests import reference
 from tests.helpers import assert_close, error_bound
-from tests.property.problems import layers, problems
+from tests.property.problems import layers, long_problems, problems
 
 PROPERTIES = {}
 
@@ -161,6 +161,24 @@ def the_error_is_within_the_bound(attention, problem):
         assert_close(output.astype(float), expected[0], atol=bound, what=f"output in {dtype}")
         bound = error_bound(expected[2], one, eps)
         assert_close(weights.astype(float), expected[1], atol=bound, what=f"weights in {dtype}")
+
+
+@holds_for(long_problems())
+def blocks_keep_the_error_bound(blockwise, problem):
+    """`blockwise` returns the output alone."""
+    options = {name: o for name, o in problem.options.items() if name != "block_size"}
+    given = problem.query, problem.key, problem.value
+    expected, _, scores = reference.attention(*given, **options)
+    for dtype in (np.float32, np.float64):
+        changes = {n: getattr(problem, n).astype(dtype) for n in ("query", "key", "value")}
+        if "bias" in options:
+            changes["bias"] = options["bias"].astype(dtype)
+        with np.errstate(all="raise"):
+            output = problem.run(blockwise, **changes)
+        assert output.dtype == dtype
+        finite = problem.value[np.isfinite(problem.value)]
+        bound = error_bound(scores, finite, float(np.finfo(dtype).eps))
+        assert_close(output.astype(float), expected, atol=bound, what=f"output in {dtype}")
 
 
 @holds_for(layers())

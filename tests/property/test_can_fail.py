@@ -43,6 +43,42 @@ def prefers_the_first_key(query, key, value, *, bias=0, **options):
     return scaled_dot_product_attention(query, key, value, bias=bias + position, **options)
 
 
+def mistaken_blocks(
+    *, total="rescaled", output="rescaled", last_block="whole", mask="used", causal_edge="its own"
+):
+    """An online softmax as chapter 11 builds it, one query at a time, with a known mistake."""
+
+    def blockwise(query, key, value, *, bias=0, block_size, scale=None, **options):
+        (n_q, d_k), n_k = query.shape, len(key)
+        shown = np.ones((n_q, n_k), bool)
+        if options["causal"]:
+            shown &= np.tri(n_q, n_k, 0 if causal_edge == "upper left" else n_k - n_q, dtype=bool)
+        if mask == "used":
+            shown &= options.get("mask", True)
+        biases = np.broadcast_to(bias, (n_q, n_k))
+        rows = np.zeros((n_q, value.shape[1]), value.dtype)
+        end = n_k - n_k % block_size if last_block == "forgotten" else n_k
+        for i in range(n_q):
+            largest, summed, row = -np.inf, value.dtype.type(0), rows[i]
+            for start in range(0, end, block_size):
+                keys = np.flatnonzero(shown[i, start : start + block_size]) + start
+                if not len(keys):
+                    continue
+                factor = query.dtype.type(d_k**-0.5 if scale is None else scale)
+                scores = key[keys] @ query[i] * factor + biases[i, keys]
+                with np.errstate(all="ignore"):
+                    higher = np.maximum(largest, scores.max())
+                    shrink = np.exp(value.dtype.type(largest - higher))
+                    exponentials = np.exp(scores - higher)
+                    summed = summed * (shrink if total == "rescaled" else 1) + exponentials.sum()
+                    row = row * (shrink if output == "rescaled" else 1) + exponentials @ value[keys]
+                largest = higher
+            rows[i] = row / (summed or 1)
+        return rows
+
+    return blockwise
+
+
 MISTAKES = [
     ("rows_are_distributions_or_zero", mistaken(softmax_over="queries")),
     ("rows_are_distributions_or_zero", mistaken(softmax_over="the whole matrix")),
@@ -90,6 +126,11 @@ MISTAKES = [
     ("a_mask_is_a_bias_of_minus_infinity", mistaken(masking="ignored")),
     ("a_mask_is_a_bias_of_minus_infinity", mistaken(nothing_to_read="uniform")),
     ("the_error_is_within_the_bound", half_precision),
+    ("blocks_keep_the_error_bound", mistaken_blocks(output="as it was")),
+    ("blocks_keep_the_error_bound", mistaken_blocks(total="as it was")),
+    ("blocks_keep_the_error_bound", mistaken_blocks(last_block="forgotten")),
+    ("blocks_keep_the_error_bound", mistaken_blocks(mask="forgotten")),
+    ("blocks_keep_the_error_bound", mistaken_blocks(causal_edge="upper left")),
     ("multi_head_output_is_a_sum_over_heads", mistaken_heads(split="one reshape")),
     ("multi_head_output_is_a_sum_over_heads", mistaken_heads(merge="one reshape")),
     ("multi_head_output_is_a_sum_over_heads", mistaken_heads(merge="averaged")),
@@ -136,5 +177,6 @@ def test_every_property_has_its_mistake():
 
 @pytest.mark.parametrize("name", sorted(PROPERTIES.keys() - {"hidden_pairs_have_no_influence"}))
 def test_without_the_mistake_the_property_holds(name):
-    right = mistaken_heads() if name.startswith("multi_head") else mistaken()
+    kinds = {"multi": mistaken_heads, "blocks": mistaken_blocks}
+    right = kinds.get(name.split("_")[0], mistaken)()
     search(name, right, max_examples=50)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from attention_utils import (
     MultiHeadAttention,
+    blockwise_attention,
     merge_heads,
     scaled_dot_product_attention,
     split_heads,
@@ -20,14 +21,38 @@ def multi_head(layer):
     return mha(layer.x, layer.memory, mask=layer.mask).output
 
 
+def subject(name):
+    """What the property of this name is about."""
+    if name.startswith("multi_head"):
+        return multi_head
+    return blockwise_attention if name.startswith("blocks") else scaled_dot_product_attention
+
+
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_property(name):
     check, strategy = PROPERTIES[name]
-    subject = multi_head if name.startswith("multi_head") else scaled_dot_product_attention
 
     @given(strategy)
     def holds(problem):
-        check(subject, problem)
+        check(subject(name), problem)
+
+    holds()
+
+
+OF_ATTENTION = [name for name in PROPERTIES if subject(name) is scaled_dot_product_attention]
+
+
+@pytest.mark.parametrize("name", OF_ATTENTION)
+def test_the_output_block_by_block_has_the_property(name):
+    check, strategy = PROPERTIES[name]
+
+    @given(strategy, st.integers(1, 6))
+    def holds(problem, block_size):
+        def in_blocks(*arrays, **options):
+            output = blockwise_attention(*arrays, **options, block_size=block_size)
+            return scaled_dot_product_attention(*arrays, **options)._replace(output=output)
+
+        check(in_blocks, problem)
 
     holds()
 

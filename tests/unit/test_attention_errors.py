@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from attention_utils import attention_weights, scaled_dot_product_attention
+from attention_utils import (
+    attention_weights,
+    blockwise_attention,
+    scaled_dot_product_attention,
+)
 from tests.helpers import refuses
 
 GOOD = {"query": np.ones((3, 7)), "key": np.ones((5, 7)), "value": np.ones((5, 11))}
@@ -21,15 +25,20 @@ def weigh(**changes):
     attention_weights(**arguments)
 
 
-both = pytest.mark.parametrize("call", [attend, weigh])
+def in_blocks(**changes):
+    arguments = GOOD | changes
+    blockwise_attention(**arguments)
 
 
-def test_the_good_call_is_good():
-    attend()
-    weigh()
+every_function = pytest.mark.parametrize("call", [attend, weigh, in_blocks])
 
 
-@both
+@every_function
+def test_the_good_call_is_good(call):
+    call()
+
+
+@every_function
 @pytest.mark.parametrize("name", ["query", "key"])
 class TestQueryAndKey:
     def test_needs_two_axes(self, call, name):
@@ -56,52 +65,53 @@ class TestQueryAndKey:
             call(**{name: [[1, 2, 3], [1, 2]]})
 
 
-@both
+@every_function
 def test_a_single_query_is_told_how_to_become_a_matrix(call):
     with refuses("query[None, :]"):
         call(query=np.ones(7))
 
 
-@both
+@every_function
 def test_query_and_key_must_be_equally_wide(call):
     with refuses("query has d_k=64", "key has d_k=32"):
         call(query=np.ones((3, 64)), key=np.ones((5, 32)))
 
 
-@both
+@every_function
 def test_rows_need_at_least_one_number(call):
     with refuses("d_k"):
         call(query=np.ones((3, 0)), key=np.ones((5, 0)))
 
 
-@both
+@every_function
 def test_batches_of_query_and_key_must_broadcast(call):
     with refuses("query", "key", "2", "4"):
         call(query=np.ones((2, 3, 7)), key=np.ones((4, 5, 7)))
 
 
+@pytest.mark.parametrize("call", [attend, in_blocks])
 class TestValue:
-    def test_needs_two_axes(self):
+    def test_needs_two_axes(self, call):
         with refuses("value", "(5,)"):
-            attend(value=np.ones(5))
+            call(value=np.ones(5))
 
-    def test_needs_one_row_a_key(self):
+    def test_needs_one_row_a_key(self, call):
         with refuses("key", "value", "5", "4"):
-            attend(value=np.ones((4, 11)))
+            call(value=np.ones((4, 11)))
 
-    def test_batch_must_broadcast(self):
+    def test_batch_must_broadcast(self, call):
         with refuses("value", "4", "2"):
-            attend(query=np.ones((2, 3, 7)), value=np.ones((4, 5, 11)))
+            call(query=np.ones((2, 3, 7)), value=np.ones((4, 5, 11)))
 
     @pytest.mark.parametrize(
         "bad", [np.ones((5, 11), complex), np.full((5, 11), "1"), np.ones((5, 11), object)]
     )
-    def test_must_be_real(self, bad):
+    def test_must_be_real(self, call, bad):
         with refuses("value", str(bad.dtype)):
-            attend(value=bad)
+            call(value=bad)
 
 
-@both
+@every_function
 class TestMask:
     @pytest.mark.parametrize(
         "mask", [np.ones((3, 5), int), np.ones((3, 5)), np.ones((3, 5), object)]
@@ -135,7 +145,7 @@ class TestMask:
             call(key=np.ones((1, 7)), value=np.ones((1, 11)), mask=np.ones((3, 5), bool))
 
 
-@both
+@every_function
 class TestBias:
     @pytest.mark.parametrize("shape", [(3, 7), (5, 3), (4,), (2, 5), (2, 4, 5), (0, 5)])
     def test_must_fit_the_scores(self, call, shape):
@@ -158,14 +168,14 @@ class TestBias:
             call(bias=bad)
 
 
-@both
+@every_function
 @pytest.mark.parametrize("causal", [np.ones((3, 5), bool), 1, 0, None, "yes"])
 def test_causal_must_be_true_or_false(call, causal):
     with refuses("causal"):
         call(causal=causal)
 
 
-@both
+@every_function
 @pytest.mark.parametrize(
     "scale", [np.nan, np.inf, -np.inf, "0.5", True, False, np.ones(5), [0.5], 1j, np.True_]
 )

@@ -23,6 +23,7 @@ SIGNATURES = {
     "additive_mask": "mask, dtype=float",
     "attention_weights": f"query, key, {ATTENTION}",
     "scaled_dot_product_attention": f"query, key, value, {ATTENTION}",
+    "blockwise_attention": f"query, key, value, {ATTENTION}, block_size=None",
     "split_heads": "x, n_heads",
     "merge_heads": "x",
     "MultiHeadAttention": "w_q, w_k, w_v, w_o, n_heads, *, b_q=None, b_k=None, b_v=None, b_o=None",
@@ -117,6 +118,7 @@ def test_the_main_functions_have_examples():
         "causal_mask",
         "padding_mask",
         "scaled_dot_product_attention",
+        "blockwise_attention",
         "split_heads",
     ):
         assert any(test.examples for test in finder.find(find(name), name)), name

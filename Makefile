@@ -83,8 +83,8 @@ train: .venv/ready  ## train the translator of chapter 9 again, store its weight
 mutation: .venv/ready  ## plant the known mistakes and write the page that says who noticed them
 	$(BIN)/python -m tests.mutation.report
 
-bench: .venv/ready  ## how long attention takes, by size; a class graded; the site beside a stock Jupyter Book (minutes)
-	$(BIN)/python tools/bench.py
+bench: .venv/ready .venv-peers/ready  ## how long attention takes, beside torch; a class graded; the site beside a stock Jupyter Book (minutes)
+	.venv-peers/bin/python tools/bench.py
 	@if command -v bwrap >/dev/null; then $(BIN)/python -m coursework.bench; fi
 	$(BIN)/python tools/bench_site.py
 

@@ -16,6 +16,7 @@ from attention_utils.exercises import (
     chapter_06,
     chapter_07,
     chapter_08,
+    chapter_09,
 )
 from attention_utils.exercises.checking import TOLERANCE, Exercise, same, verdict
 
@@ -30,6 +31,7 @@ EXERCISES: dict[str, Exercise] = {
     **chapter_06.EXERCISES,
     **chapter_07.EXERCISES,
     **chapter_08.EXERCISES,
+    **chapter_09.EXERCISES,
 }
 
 

@@ -13,13 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from attention_utils import (
+    AttentionGradients,
     AttentionMap,
+    attention_weights,
     decoder_self_attention,
     encoder_self_attention,
     entropy,
     layer_norm,
     log_softmax,
     scaled_dot_product_attention,
+    scaled_dot_product_attention_backward,
     softmax,
     softmax_jacobian,
 )
@@ -92,6 +95,24 @@ def diagonal_alone(p):
     return p[..., None] * (1 - p[..., None]) * np.eye(p.shape[-1])
 
 
+def gradient_not_scaled(query, *a, right=scaled_dot_product_attention_backward, **options):
+    gradients = right(query, *a, **options)
+    root = np.sqrt(np.shape(query)[-1])
+    return AttentionGradients(root * gradients.query, root * gradients.key, gradients.value)
+
+
+def gradient_without_row_sum(query, key, value, grad_output, *, scale=None, **options):
+    weights = attention_weights(query, key, scale=scale, **options)
+    factor = np.shape(query)[-1] ** -0.5 if scale is None else scale
+    by_scores = factor * weights * (grad_output @ np.swapaxes(value, -1, -2))
+    to_rows = np.swapaxes(by_scores, -1, -2), np.swapaxes(weights, -1, -2)
+    return AttentionGradients(by_scores @ key, to_rows[0] @ query, to_rows[1] @ grad_output)
+
+
+def gradient_not_causal(*a, causal=False, right=scaled_dot_product_attention_backward, **options):
+    return right(*a, **options)
+
+
 def keys_handed_over(query, key, value, **options):
     return attend(query, key, key, **options)
 
@@ -120,7 +141,7 @@ def anything_is_a_weight(name, weights, axis=-1):
 
 CH1, CH2, CH3 = "01_why_attention", "02_query_key_value", "03_reading_by_row"
 CH4, CH5, CH6 = "04_variance_and_scale", "05_single_head", "06_multi_head"
-CH7, CH8 = "07_three_sites", "08_numerics_and_masks"
+CH7, CH8, CH9 = "07_three_sites", "08_numerics_and_masks", "09_learning_to_attend"
 
 # fmt: off
 TABLE = [
@@ -263,6 +284,19 @@ TABLE = [
           "test_jacobian_entropy.py::test_jacobian_by_hand",
           partial(replace, softmax_jacobian, diagonal_alone),
           "You left out what a score does to the other weights: the rows must sum to 0."),
+    # Chapter 9
+    other("gradient_not_scaled", CH9, "matrix-run",
+          "test_backward.py::test_finite_differences[plain]",
+          partial(replace, scaled_dot_product_attention_backward, gradient_not_scaled),
+          "You forgot the scale on the way back: what was divided stays divided."),
+    other("gradient_without_row_sum", CH9, "matrix-run",
+          "test_backward.py::test_score_path_is_the_jacobian_of_softmax",
+          partial(replace, scaled_dot_product_attention_backward, gradient_without_row_sum),
+          "You left out the row sum: what one weight gains, the others of its row lose."),
+    other("gradient_not_causal", CH9, "hidden-run",
+          "test_backward.py::test_finite_differences[causal]",
+          partial(replace, scaled_dot_product_attention_backward, gradient_not_causal),
+          "You went back without the mask: what is hidden must learn nothing."),
 ]
 # fmt: on
 

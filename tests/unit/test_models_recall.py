@@ -78,12 +78,6 @@ def test_one_matrix_hears_from_both_jobs(game):
     assert_close(together["w_q"], apart["w_q"] + apart["w_k"])
 
 
-def test_first_step_of_adam_moves_every_entry_by_the_rate():
-    head = {"w_v": np.zeros((2, 2))}
-    recall.Adam(0.01).step(head, {"w_v": np.array([[3.0, -0.001], [1e3, -2.0]])})
-    assert_close(head["w_v"], [[-0.01, 0.01], [-0.01, 0.01]], atol=1e-6)
-
-
 def test_training_reaches_its_aim_and_leaves_the_start_alone(game):
     head = recall.random_head(np.random.default_rng(5), 16)
     before = {name: matrix.copy() for name, matrix in head.items()}

@@ -1,10 +1,13 @@
 """Grade a folder: in parallel, resumable, in shards; write everything that comes of it."""
 
 import concurrent.futures
+import contextlib
 import hashlib
 import json
+import resource
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from coursework.model import load
 from coursework.sandbox import Bubblewrap, SandboxError, Unprotected
 from coursework.session import Session, SessionError
 
+MEMORY = 4 * 2**30  # bytes of address space for a process of the grader
 UNSAFE = (
     "--unsafe: student code runs as you, on this machine. It can read your files, other\n"
     "submissions and the hidden checks, use the network, and leave programs running. Only memory,\n"
@@ -66,23 +70,14 @@ def grade_folder(job):
     waiting = [s for s in mine if _done(out, s, version) is None]
     if len(waiting) < len(mine):
         print(f"{len(mine) - len(waiting)} of {len(mine)} are graded already", file=sys.stderr)
-    arguments = (
-        job.assignment,
-        job.course,
-        job.assignments,
-        box,
-        Limits(job.cell_seconds, job.call_seconds),
-    )
-    if waiting:
-        with concurrent.futures.ProcessPoolExecutor(job.jobs, None, _prepare, arguments) as pool:
-            futures = {pool.submit(_grade, s): s for s in waiting}
-            for k, future in enumerate(concurrent.futures.as_completed(futures), 1):
-                submission, result = futures[future], future.result()
-                files.write_json(
-                    out / "results" / f"{submission.student}.json",
-                    result | {"version": _signature(submission, version)},
-                )
-                _progress(k, len(waiting), submission.student)
+    limits = Limits(job.cell_seconds, job.call_seconds)
+    arguments = (job.assignment, job.course, job.assignments, box, limits)
+    for k, (submission, result) in enumerate(_graded(waiting, job.jobs, arguments), 1):
+        files.write_json(
+            out / "results" / f"{submission.student}.json",
+            result | {"version": _signature(submission, version)},
+        )
+        _progress(k, len(waiting), submission.student)
     scores = tables.read_scores(job.manual) if job.manual else {}
     roster = tables.read_roster(job.canvas) if job.canvas else None
     results = _results(out, {s.student for s in found})
@@ -126,11 +121,40 @@ def write_all(out, results, scores, roster, column):
     files.write(out / "summary.html", pages.class_summary(results))
 
 
+def _graded(waiting, jobs, arguments):
+    """Pairs of submission and result, as they come.
+
+    When a process of the pool dies, those that it leaves behind are graded one by one, each in a
+    process of its own: so it shows whose submission that was, and nobody else loses anything.
+    """
+
+    def pool(size):
+        return concurrent.futures.ProcessPoolExecutor(size, None, _prepare, arguments)
+
+    left = {s.student: s for s in waiting}
+    with contextlib.suppress(BrokenProcessPool), pool(jobs) as several:
+        futures = {several.submit(_grade, s): s.student for s in waiting}
+        for future in concurrent.futures.as_completed(futures):
+            result = future.result()
+            yield left.pop(futures[future]), result
+    for submission in left.values():
+        try:
+            with pool(1) as one:
+                yield submission, one.submit(_grade, submission).result()
+        except BrokenProcessPool:
+            fault = "grading it ended the process of the grader"
+            with pool(1) as one:
+                unread = replace(submission, cells=None, reason=fault)
+                yield submission, one.submit(_grade, unread).result()
+
+
 _grader = None
 
 
 def _prepare(assignment, course, folder, box, limits):
     global _grader
+    with contextlib.suppress(ValueError):  # where less is allowed already
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     _grader = Grader(load(assignment, course, folder), box, limits)
 
 

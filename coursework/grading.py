@@ -1,13 +1,15 @@
 """Grade one submission: run it in a sandbox, compare values here, say what went wrong."""
 
+import math
 import re
 import time
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
 from coursework import release, source, submissions
-from coursework.marking import Answers, Raised, as_array, shape_of
+from coursework.marking import Answers, Raised, as_array, settled, shape_of
 from coursework.session import Session, SessionError
 from coursework.submissions import printable
 
@@ -247,7 +249,7 @@ class _Run:
                 if reply["error"] == "TimeUp":  # it may have been stopped in mid-sentence
                     self._close(cells)
             else:
-                got[check.name] = reply.get("value")
+                got[check.name] = settled(question, reply.get("value"))
                 changed |= reply.get("changed") is True
         return got, changed
 
@@ -355,7 +357,17 @@ def _small(values):
     arrays = [as_array(value) for value in values if value is not None]
     if any(array is None for array in arrays):
         return False
-    return sum(array.size for array in arrays) <= 8192 and all(map(_is_small, arrays))
+    return all(map(_is_small, arrays)) and _work(arrays) <= 2**18
+
+
+def _work(arrays):
+    """The most numbers that broadcasting and matrix products make of arrays.
+
+    All leading axes together, times three of the longest: queries, keys, and heads or features.
+    """
+    leading = zip_longest(*(array.shape[-3::-1] for array in arrays), fillvalue=1)
+    longest = max((n for array in arrays for n in array.shape), default=1)
+    return math.prod(map(max, leading)) * longest**3
 
 
 def _is_small(array):

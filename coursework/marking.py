@@ -38,7 +38,7 @@ class Answers:
                     value = question.known(*check.args, **check.kwargs, **switches)
                 except Exception as error:  # a mistake may not fit the shapes
                     value = Raised(type(error).__name__, str(error))
-            self._kept[key] = value
+            self._kept[key] = settled(question, value)
         return self._kept[key]
 
     def diagnose(self, question, got):
@@ -48,7 +48,7 @@ class Answers:
         ----------
         question : Question
         got : dict
-            By name of check: a value or `Raised`.
+            By name of check: a `settled` value or `Raised`.
         """
         for together in (1, 2):
             for mistakes in combinations(question.mistakes, together):
@@ -79,10 +79,24 @@ def same(got: Any, want: Any, atol: float = 1e-7) -> bool:
             and len(got) == len(want)
             and all(same(g, w, atol) for g, w in zip(got, want, strict=True))
         )
-    got, want = as_array(got), np.asarray(want)
-    if got is None or got.shape != want.shape or (got.dtype == bool) != (want.dtype == bool):
+    if not isinstance(got, np.ndarray) or got.shape != want.shape:
+        return False
+    if (got.dtype == bool) != (want.dtype == bool):
         return False
     return np.allclose(got, want, RTOL, atol, equal_nan=True)
+
+
+def settled(question, value):
+    """A value as it is compared: numbers are arrays, and so are lists of numbers.
+
+    Once for each value: the comparison with every known mistake must not do it again.
+    """
+    if question.judge is not None:
+        return value
+    array = as_array(value)
+    if array is not None:
+        return array
+    return tuple(settled(question, v) for v in value) if isinstance(value, tuple) else value
 
 
 def as_array(value):
@@ -92,7 +106,7 @@ def as_array(value):
     try:
         # Numbers only, looked at one by one: NumPy would make each of many short texts as wide as
         # the longest one.
-        if isinstance(value, tuple) and not all(isinstance(v, int | float) for v in _leaves(value)):
+        if isinstance(value, tuple) and not all(map(_is_number, _leaves(value))):
             return None
         array = np.asarray(value)
     except (ValueError, OverflowError, RecursionError, MemoryError):
@@ -106,6 +120,12 @@ def _leaves(value):
             yield from _leaves(part)
         else:
             yield part
+
+
+def _is_number(value):
+    return isinstance(value, int | float | np.generic) or (
+        isinstance(value, np.ndarray) and not value.ndim
+    )
 
 
 def shape_of(value):

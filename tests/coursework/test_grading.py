@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 from types import SimpleNamespace
 
 import numpy as np
@@ -47,6 +49,25 @@ def attention(query, key, value, mask=None):
     weights = softmax(scores)
     return weights @ value, weights
 """
+
+
+CUBE = """
+def encoder_self_attention(*arguments):
+    n = 320
+    x, w = np.ones((n, 1)), np.ones((1, 1))
+    return multi_head(x, x, w, w, w, w, 1, np.ones((n, 1, 1), dtype=bool))
+"""
+
+
+def test_the_reference_is_not_asked_for_a_cube():
+    a2 = load("a2")
+    book = handed_in.solved(a2, encoder_self_attention=CUBE)
+    submission = submissions.Submission(
+        "e", "E", cells=submissions.read(json.dumps(book).encode())[0]
+    )
+    result = Grader(a2, sandbox.Bubblewrap([a2.folder])).grade(submission)
+    assert result["score"] == a2.points - 3
+    assert "no small arrays" in result["questions"][3]["checks"][0]["message"]
 
 
 def test_two_mistakes_in_one_function_are_both_named(grader):
@@ -336,6 +357,36 @@ def test_a_fault_of_the_grader_costs_one_row_and_not_the_batch(monkeypatch):
     assert "the grader itself failed (ZeroDivisionError" in result["reason"]
 
 
+def test_a_process_of_the_grader_that_dies_costs_one_row(folder, tmp_path, monkeypatch):
+    honest = Grader.grade
+
+    def deadly(self, submission):
+        if submission.student == "ben" and submission.cells:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return honest(self, submission)
+
+    monkeypatch.setattr(Grader, "grade", deadly)
+    assert run(folder, tmp_path / "out") == 0
+    table = rows(tmp_path / "out")
+    scores = {student: row["total"] for student, row in table.items()}
+    assert scores == {"ann": "26", "ben": "0", "cem": "26", "dora": "26", "eve": "0"}
+    assert "ended the process of the grader" in table["ben"]["remarks"]
+
+
+def test_the_grader_itself_has_little_memory(monkeypatch):
+    limits = {}
+    monkeypatch.setattr(batch.resource, "setrlimit", limits.__setitem__)
+    batch._prepare("a1", None, A1.folder.parent, sandbox.Unprotected(), Limits())
+    assert limits == {batch.resource.RLIMIT_AS: (4 * 2**30,) * 2}
+
+
+def test_a_value_is_converted_once_and_not_for_every_known_mistake(grader, monkeypatch):
+    seen, convert = [], marking.as_array
+    monkeypatch.setattr(marking, "as_array", lambda v: seen.append(repr(v)) or convert(v))
+    questions, _ = graded(grader, causal_mask="def causal_mask(n_q, n_k):\n    return [[7]]\n")
+    assert 0 < seen.count("((7,),)") <= 3 * len(questions["causal_mask"]["checks"])
+
+
 def test_assignments_inside_the_interpreter_are_refused(tmp_path):
     inside = sandbox._interpreter()[0]
     with pytest.raises(sandbox.SandboxError, match="move it"):
@@ -379,8 +430,6 @@ def test_check_prints_one_notebook(tmp_path, capsys):
     ],
 )
 def test_values_cross_unchanged(value):
-    import os
-
     read, write = os.pipe()
     wire.send(write, {"value": value, "kwargs": {"axis": 0}})
     got = wire.receive(read)
@@ -406,7 +455,6 @@ def test_values_cross_unchanged(value):
     ],
 )
 def test_nonsense_on_the_wire_is_an_error_and_nothing_else(head):
-    import os
     import struct
     import threading
 

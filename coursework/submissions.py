@@ -1,7 +1,8 @@
 """What was handed in: find it in whatever a learning platform hands out, and read it.
 
 Nothing is unpacked to disk and no link is followed, so a submission can name no file but itself.
-Whatever cannot be read keeps its place in the list, with the reason.
+What one student hands in may unpack to so many bytes and files and no more. Whatever cannot be read
+keeps its place in the list, with the reason.
 """
 
 import hashlib
@@ -16,8 +17,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 FILE_LIMIT = 20 * 2**20  # bytes of one notebook
-ENTRY_LIMIT = 5000  # files in one archive
-NESTED_LIMIT = 5  # archives in what one student hands in
+STUDENT_BYTES = 2 * FILE_LIMIT  # all files of one student, unpacked
+ENTRY_LIMIT = 5000  # files in the archives of one student
 STUDENT_LIMIT = 50  # files of one student that are looked at
 CELL_LIMIT = 2000
 SOURCE_LIMIT = 2**20  # characters of one cell
@@ -80,6 +81,11 @@ class _File:
     path: str
     order: tuple  # later is larger
     read: Callable  # gives bytes, or raises Unreadable
+    size: int = 0  # of these bytes
+
+    @property
+    def is_zip(self):
+        return self.path.lower().endswith(".zip")
 
 
 def collect(where, wanted):
@@ -96,10 +102,16 @@ def collect(where, wanted):
     where = Path(where)
     if not where.exists():
         raise FileNotFoundError(f"submissions: {where} does not exist")
-    if where.is_dir():
-        files = _folder(where)
-    else:
-        files = _without_common_folder(_archive("", (), partial(zipfile.ZipFile, where)))
+    if not where.is_dir():
+        try:
+            with zipfile.ZipFile(where) as archive:
+                return _submissions(_without_common_folder(_entries(archive)), wanted)
+        except zipfile.BadZipFile as error:
+            raise ValueError(f"{where} cannot be opened: {error}") from None
+    return _submissions(_folder(where), wanted)
+
+
+def _submissions(files, wanted):
     groups = {}
     for file in files:
         top = PurePosixPath(file.path).parts[0]
@@ -192,6 +204,8 @@ def _salvaged(text):
             cell, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             break
+        if not isinstance(cell, dict) or len(cells) > CELL_LIMIT:
+            break
         cells.append(cell)
     return {"cells": cells}
 
@@ -244,19 +258,22 @@ def defined(source):
 def _choose(submission, group, wanted):
     """Fill in the one file of a group that counts."""
     best, seen, reasons, digest = None, 0, [], hashlib.sha256()
-    for file in sorted(group, key=lambda f: f.order)[-STUDENT_LIMIT:]:
+    allowance = _Allowance()
+    group = [f for file in _latest_first(group) for f in _inside(file, allowance)]
+    for file in _latest_first(group)[:STUDENT_LIMIT]:
         try:
-            raw = file.read()
+            raw = allowance.read(file)
             digest.update(raw)
             cells, notes, made_from = _read_as(PurePosixPath(file.path).suffix.lower(), raw)
-        except Unreadable as error:
-            reasons.append(printable(f"{file.path}: {error}"))
+        except Exception as error:  # untrusted bytes: whatever goes wrong is the sender's fault
+            why = error if isinstance(error, Unreadable) else f"no notebook ({error!r:.80})"
+            reasons.append(printable(f"{file.path}: {why}"))
             continue
         seen += 1
         names = set().union(*(defined(c.source) for c in cells if c.kind == "code")) & wanted
         written = sum(c.kind == "code" and "NotImplementedError" not in c.source for c in cells)
         rank = len(names), written
-        if best is None or rank >= best[0]:
+        if best is None or rank > best[0]:
             best = rank, file, cells, notes, made_from
     if len(group) > STUDENT_LIMIT:
         reasons.append(f"{len(group)} files; only the latest {STUDENT_LIMIT} were looked at")
@@ -308,10 +325,9 @@ def _folder(where):
             files.append(_File(inside, order, _refusing("a link, and links are not followed")))
         elif not stat.S_ISREG(mode):
             files.append(_File(inside, order, _refusing("not a file")))
-        elif path.suffix.lower() == ".zip":
-            files += _archive(inside, order, partial(zipfile.ZipFile, path))
         else:
-            files.append(_File(inside, order, partial(_from_disk, path)))
+            size = path.lstat().st_size
+            files.append(_File(inside, order, partial(_from_disk, path), size))
     tops = {PurePosixPath(file.path).parts[0] for file in files}
     for path in sorted(where.iterdir()):
         if path.is_dir() and path.name not in tops and not NOISE.search(path.name):
@@ -323,37 +339,63 @@ def _parents(inside):
     return [parent.as_posix() for parent in PurePosixPath(inside).parents]
 
 
-def _archive(inside, order, opened, depth=0):
-    """Files of a zip; nothing is written to disk and each is read only when it is needed."""
-    prefix = f"{inside}/" if inside else ""
-    files, nested = [], 0
+class _Allowance:
+    """What one student's files may still cost."""
+
+    def __init__(self):
+        self.bytes, self.entries = STUDENT_BYTES, ENTRY_LIMIT
+
+    def read(self, file):
+        """The bytes of a file, counted; what is too large is not even unpacked."""
+        if file.size > FILE_LIMIT:
+            raise Unreadable("the file is too large; clear the outputs and hand in again")
+        if file.size > self.bytes:
+            raise Unreadable("all files together are too large")
+        self.bytes -= file.size
+        return file.read()
+
+    def count(self, raw):
+        """Count the files in a zip before it is opened, since opening it lists them all."""
+        self.entries -= raw.count(b"PK\x01\x02")
+        if self.entries < 0:
+            raise Unreadable(f"more than {ENTRY_LIMIT} files are zipped")
+
+
+def _latest_first(files):
+    return sorted(files, key=lambda file: file.order, reverse=True)
+
+
+def _inside(file, allowance, depth=0):
+    """The file, or what is zipped in it."""
+    if not file.is_zip or depth == 3:
+        return [file]
     try:
-        with opened() as archive:
-            entries = archive.infolist()
-    except Exception as error:  # untrusted bytes: whatever goes wrong is the sender's fault
-        why = f"the zip cannot be opened: {str(error)[:80]}"
-        return [_File(f"{prefix}archive", order, _refusing(why))]
-    if len(entries) > ENTRY_LIMIT:
-        why = f"the zip has {len(entries)} files; {ENTRY_LIMIT} is the limit"
-        return [_File(f"{prefix}archive", order, _refusing(why))]
-    for entry in entries:
+        raw = allowance.read(file)
+        allowance.count(raw)
+        found = _entries(zipfile.ZipFile(io.BytesIO(raw)), file)
+    except Exception as error:  # as above
+        why = error if isinstance(error, Unreadable) else f"the zip cannot be opened: {error!s:.80}"
+        return [_File(file.path, file.order, _refusing(why))]
+    if not found:
+        return [_File(file.path, file.order, _refusing("the zip is empty"))]
+    return [f for entry in found for f in _inside(entry, allowance, depth + 1)]
+
+
+def _entries(archive, zipped=None):
+    """Files of an open zip; nothing is written to disk and each is read only when it is needed."""
+    prefix, order = (f"{zipped.path}/", zipped.order) if zipped else ("", ())
+    files = []
+    for entry in archive.infolist():
         parts = PurePosixPath(entry.filename).parts
         name = "/".join(part for part in parts if part not in ("/", ".."))
         if entry.is_dir() or not name or NOISE.search(name):
             continue
-        later = (*order, entry.date_time, name)
-        read = partial(_unpacked, opened, entry)
+        path, later = prefix + name, (*order, entry.date_time, name)
         if stat.S_ISLNK(entry.external_attr >> 16):
-            read = _refusing("a link, and links are not followed")
-        is_zip = name.lower().endswith(".zip") and depth < 2
-        nested += is_zip
-        if is_zip and inside and nested > NESTED_LIMIT:  # the class's own zip may hold any number
-            files.append(_File(prefix + name, later, _refusing("one zip too many")))
-        elif is_zip:
-            files += _archive(prefix + name, later, partial(_reopened, read), depth + 1)
+            files.append(_File(path, later, _refusing("a link, and links are not followed")))
         else:
-            files.append(_File(prefix + name, later, read))
-    return files or [_File(f"{prefix}archive", order, _refusing("the zip is empty"))]
+            files.append(_File(path, later, partial(_unpacked, archive, entry), entry.file_size))
+    return files
 
 
 def _refusing(reason):
@@ -365,31 +407,21 @@ def _refusing(reason):
 
 def _from_disk(path):
     try:
-        if path.stat().st_size > FILE_LIMIT:
-            raise Unreadable("the file is too large; clear the outputs and hand in again")
         return path.read_bytes()
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
 
 
-def _unpacked(opened, entry):
+def _unpacked(archive, entry):
     try:
-        with opened() as archive, archive.open(entry) as stream:
-            content = stream.read(FILE_LIMIT + 1)
+        return archive.read(entry)  # never more than the entry's size
     except Exception as error:  # as above
-        raise Unreadable(f"cannot be unpacked: {str(error)[:80]}") from None
-    if len(content) > FILE_LIMIT:
-        raise Unreadable("it unpacks to far too much")
-    return content
-
-
-def _reopened(read):
-    return zipfile.ZipFile(io.BytesIO(read()))
+        raise Unreadable(f"cannot be unpacked: {error!s:.80}") from None
 
 
 def _without_common_folder(files):
     """Drop a folder that everything lies in, as zipping a folder makes it."""
     tops = {PurePosixPath(f.path).parts[0] for f in files}
-    if len(tops) == 1 and all(len(PurePosixPath(f.path).parts) > 2 for f in files):
+    if len(tops) == 1 and all(len(PurePosixPath(f.path).parts) + f.is_zip > 2 for f in files):
         return [replace(file, path=file.path.split("/", 1)[1]) for file in files]
     return files

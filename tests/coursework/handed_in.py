@@ -187,7 +187,7 @@ def damaged(assignment, folder):
     )
     put("zip_in_zip", _zipped({"a1.zip": _zipped({"a1.ipynb": good})}), FULL, name="all.zip")
     put("zip_slip", _zipped({"../../../slipped.ipynb": good}), FULL, name="a1.zip")
-    put("zip_bomb", _zipped({"a1.ipynb": b"0" * (400 * 2**20)}), 0, "far too much", name="a1.zip")
+    put("zip_bomb", _zipped({"a1.ipynb": b"0" * (400 * 2**20)}), 0, "too large", name="a1.zip")
     put("zip_with_link", _link_in_zip(), 0, "links are not followed", name="a1.zip")
     put("broken_zip", _zipped({"a1.ipynb": good})[:-100], 0, "cannot be opened", name="a1.zip")
     put("empty_zip", _zipped({}), 0, "the zip is empty", name="a1.zip")
@@ -214,9 +214,16 @@ def damaged(assignment, folder):
         "many_zips",
         _zipped({f"{k}.zip": inner for k in range(9)}),
         FULL,
-        "one zip too many",
+        "9 notebooks",
         name="all.zip",
     )
+    bomb = _zipped({"a1.ipynb": b"0" * (15 * 2**20)})
+    put("many_bombs", _zipped({f"{k}.zip": bomb for k in range(9)}), 0, "together", name="all.zip")
+    crowd = _zipped({str(k): b"" for k in range(3000)})
+    put("crowds", _zipped({f"{k}.zip": crowd for k in range(9)}), 0, "5000 files", name="all.zip")
+    put("not_cells", b'{"cells": [' + b"1, " * 10**6, 0, "no notebook")
+    put("not_cells_after_cells", good[:-1].rpartition(b"]")[0] + b", 1" * 10**6, FULL, "cut off")
+    put("strange_number", b'{"cells": [], "x": ' + b"9" * 5000 + b"}", 0, "no notebook")
     for k in range(70):
         put("many_files", good if k == 69 else blank, FULL, "only the latest", name=f"{k:02}.ipynb")
         os.utime(folder / "many_files" / f"{k:02}.ipynb", (k, k))

@@ -357,6 +357,19 @@ def test_a_fault_of_the_grader_costs_one_row_and_not_the_batch(monkeypatch):
     assert "the grader itself failed (ZeroDivisionError" in result["reason"]
 
 
+def test_a_file_that_the_reader_chokes_on_keeps_its_place(folder, monkeypatch):
+    monkeypatch.setattr(submissions, "_cells", lambda book: book["nothing"])
+    found = submissions.collect(folder, set())
+    assert len(found) == 5
+    assert found[0].reason == "ann.ipynb: no notebook (KeyError('nothing'))"
+
+
+def test_what_is_no_zip_is_not_graded(tmp_path, capsys):
+    (tmp_path / "all.zip").write_text("sorry", "utf-8")
+    assert run(tmp_path / "all.zip", tmp_path / "out") == 2
+    assert "all.zip cannot be opened" in capsys.readouterr().err
+
+
 def test_a_process_of_the_grader_that_dies_costs_one_row(folder, tmp_path, monkeypatch):
     honest = Grader.grade
 

@@ -72,16 +72,24 @@ def grade_folder(job):
         print(f"{len(mine) - len(waiting)} of {len(mine)} are graded already", file=sys.stderr)
     limits = Limits(job.cell_seconds, job.call_seconds)
     arguments = (job.assignment, job.course, job.assignments, box, limits)
+    not_now = []
     for k, (submission, result) in enumerate(_graded(waiting, job.jobs, arguments), 1):
-        files.write_json(
-            out / "results" / f"{submission.student}.json",
-            result | {"version": _signature(submission, version)},
-        )
+        path = out / "results" / f"{submission.student}.json"
+        if result is None:
+            not_now.append(submission.student)
+            path.unlink(missing_ok=True)
+        else:
+            files.write_json(path, result | {"version": _signature(submission, version)})
         _progress(k, len(waiting), submission.student)
     scores = tables.read_scores(job.manual) if job.manual else {}
     roster = tables.read_roster(job.canvas) if job.canvas else None
     results = _results(out, {s.student for s in found})
     write_all(out, results, scores, roster, job.column or job.assignment.upper())
+    if not_now:
+        raise SandboxError(
+            f"the sandbox did not start for {', '.join(not_now)}, who are not in the tables. Give "
+            "the same command again: only they will be graded."
+        )
     return results
 
 
@@ -159,9 +167,14 @@ def _prepare(assignment, course, folder, box, limits):
 
 
 def _grade(submission):
-    """One result, whatever happens: a fault of the grader itself must not end the batch."""
+    """One result, whatever happens: a fault of the grader itself must not end the batch.
+
+    None if the sandbox did not start: that is no fault of the student's.
+    """
     try:
         return _grader.grade(submission)
+    except SandboxError:
+        return None
     except Exception as error:
         fault = f"the grader itself failed ({type(error).__name__}: {str(error)[:200]})"
         return _grader.grade(replace(submission, cells=None, reason=fault))

@@ -10,10 +10,12 @@ import numpy as np
 
 from coursework import release, source, submissions
 from coursework.marking import Answers, Raised, as_array, settled, shape_of
+from coursework.sandbox import SandboxError
 from coursework.session import Session, SessionError
 from coursework.submissions import printable
 
 NOT_WRITTEN = {"NotImplementedError": "not written yet"}
+WAITS = 1, 5, 0  # seconds after a process that did not start
 SILENT = {"NotImplementedError", "Missing", "TimeUp", "Died", "NotRun"}  # nothing to diagnose
 
 
@@ -202,13 +204,23 @@ class _Run:
         alone = frozenset(n for n in self.all if question.name in owned[n])
         return [cells for cells in (without, alone) if cells and cells != self.all]
 
+    def _opened(self):
+        """A process that is ready; that none starts is the machine's fault and costs no points."""
+        for wait in WAITS:
+            try:
+                session = Session(self.grader.box, self.deadline)
+                session.open()
+                return session
+            except (SessionError, OSError) as error:
+                why = error
+                time.sleep(wait)
+        raise SandboxError(f"no process starts in the sandbox: {why}")
+
     def _start(self, cells):
         """A process in which these cells have run, or None; cells that break it are left out."""
         while cells not in self.sessions and self.lives and time.monotonic() < self.deadline:
-            number = None
+            self.sessions[cells] = self._opened()
             try:
-                self.sessions[cells] = Session(self.grader.box, self.deadline)
-                self.sessions[cells].open()
                 for number in sorted(cells - self.left_out):
                     message = {"op": "cell", "source": self.code[number], "number": number + 1}
                     seconds = 1 if number in self.slow else self.limits.cell
@@ -220,9 +232,8 @@ class _Run:
             except SessionError as error:
                 self.lives -= 1
                 self._close(cells)
-                if number is not None:
-                    self.left_out.add(number)
-                    self.errors[number] = f"the process {error}"
+                self.left_out.add(number)
+                self.errors[number] = f"the process {error}"
         return self.sessions.get(cells)
 
     def _got(self, question, cells, patience=2):

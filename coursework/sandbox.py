@@ -5,6 +5,7 @@ root (Gradescope). `Unprotected` is what ``--unsafe`` means.
 """
 
 import contextlib
+import fcntl
 import os
 import platform
 import shutil
@@ -26,8 +27,9 @@ ENVIRONMENT = {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS"
     if name in os.environ
 }
 
-# System calls that a calculation never needs: new processes and threads, sockets, shared memory
-# outside the memory limit, name spaces, tracing. Their numbers on x86_64 and on aarch64.
+# System calls that a calculation never needs: new processes and threads, sockets, memory outside
+# the memory limit, name spaces, other processes, news of them, new files. Their numbers on x86_64
+# and on aarch64.
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 FORBIDDEN_CALLS = {
     "shmget": (29, 194),
@@ -39,22 +41,50 @@ FORBIDDEN_CALLS = {
     "vfork": (58, None),
     "semget": (64, 190),
     "msgget": (68, 186),
+    "mkdir": (83, None),
+    "creat": (85, None),
+    "link": (86, None),
+    "symlink": (88, None),
     "ptrace": (101, 117),
+    "mknod": (133, None),
     "mount": (165, 40),
     "mq_open": (240, 180),
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
+    "inotify_init": (253, None),
+    "mkdirat": (258, 34),
+    "mknodat": (259, 33),
+    "linkat": (265, 37),
+    "symlinkat": (266, 36),
     "unshare": (272, 97),
+    "splice": (275, 76),
+    "tee": (276, 77),
+    "vmsplice": (278, 75),
+    "inotify_init1": (294, 26),
     "perf_event_open": (298, 241),
+    "fanotify_init": (300, 262),
     "setns": (308, 268),
     "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
     "memfd_create": (319, 279),
     "bpf": (321, 280),
     "execveat": (322, 281),
     "userfaultfd": (323, 282),
     "io_uring_setup": (425, 425),
+    "pidfd_open": (434, 434),
     "clone3": (435, 435),
+    "openat2": (437, 437),
+    "pidfd_getfd": (438, 438),
+    "memfd_secret": (447, 447),
+}
+EQUAL, ANY_BIT = 0x15, 0x45  # tests of the filter
+# Forbidden with some arguments only: numbers, which argument, test, values.
+FORBIDDEN_ARGUMENTS = {
+    "open": ((2, None), 1, ANY_BIT, (os.O_CREAT,)),
+    "openat": ((257, 56), 2, ANY_BIT, (os.O_CREAT,)),
+    # A lease on a file delays everybody who opens it; a notice tells when somebody does.
+    "fcntl": ((72, 25), 1, EQUAL, (fcntl.F_SETLEASE, fcntl.F_NOTIFY)),
 }
 
 
@@ -101,6 +131,8 @@ class Bubblewrap:
             "--die-with-parent",
             "--new-session",
             "--clearenv",
+            "--hostname",
+            "box",
             "--seccomp",
             str(filter_read),
         ]
@@ -108,9 +140,9 @@ class Bubblewrap:
             command += ["--setenv", name, value]
         for path in self.seen:
             command += ["--ro-bind", str(path), str(path)]
-        for extra in ("site-packages", "dist-packages"):
-            if (folder := Path(sysconfig.get_path("stdlib")) / extra).is_dir():
-                command += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
+            for pattern in ("*-packages", "python3*/*-packages"):
+                for folder in path.glob(pattern):
+                    command += ["--tmpfs", str(folder), "--remount-ro", str(folder)]
         for path in PROGRAM:
             command += ["--ro-bind", str(path), f"/box/{path.name}"]
         for name in ("numpy", "numpy.libs"):
@@ -256,19 +288,21 @@ def _filter():
     if platform.machine() not in MACHINES:
         raise SandboxError(f"no list of system calls for {platform.machine()} machines")
     audit, column = MACHINES[platform.machine()], list(MACHINES).index(platform.machine())
-    calls = [numbers[column] for numbers in FORBIDDEN_CALLS.values() if numbers[column] is not None]
 
-    def step(code, true, false, value):
-        return struct.pack("<HBBI", code, true, false, value)
+    def step(code, value, skipped=0):
+        """One instruction; a test that fails skips so many."""
+        return struct.pack("<HBBI", code, 0, skipped, value)
 
-    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
-    refuse, allow = 0x00050001, 0x7FFF0000  # EPERM
-    lines = [
-        step(load, 0, 0, 4),
-        step(equal, 1, 0, audit),
-        step(give, 0, 0, 0x80000000),
-        step(load, 0, 0, 0),
-        step(at_least, len(calls) + 1, 0, 0x40000000),
-    ]
-    lines += [step(equal, len(calls) - k, 0, call) for k, call in enumerate(calls)]
-    return b"".join(lines) + step(give, 0, 0, allow) + step(give, 0, 0, refuse)
+    load, jump, at_least, give = 0x20, 0x05, 0x35, 0x06
+    kill, refuse, allow = (step(give, v) for v in (0x80000000, 0x00050001, 0x7FFF0000))  # EPERM
+    program = step(load, 4) + step(EQUAL, audit, 1) + step(jump, 1) + kill
+    program += step(load, 0) + step(at_least, 0x40000000, 1) + refuse
+    for numbers in FORBIDDEN_CALLS.values():
+        if numbers[column] is not None:
+            program += step(EQUAL, numbers[column], 1) + refuse
+    for numbers, argument, test, values in FORBIDDEN_ARGUMENTS.values():
+        if numbers[column] is not None:
+            inside = step(load, 16 + 8 * argument)
+            inside += b"".join(step(test, value, 1) + refuse for value in values) + allow
+            program += step(EQUAL, numbers[column], len(inside) // 8) + inside
+    return program + allow

@@ -1,0 +1,135 @@
+"""What a student's process may ask of the kernel, and whose fault it is when none starts."""
+
+import errno
+import fcntl
+import json
+import os
+import platform
+import time
+
+import pytest
+
+from coursework import __main__ as command
+from coursework import batch, grading, release, sandbox, selftest
+from coursework.grading import Grader
+from coursework.model import load
+from coursework.session import Session
+from tests.coursework import handed_in
+
+COLUMN = list(sandbox.MACHINES).index(platform.machine())
+ASKED = """
+import ctypes
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def refused(number, *arguments):
+    return libc.syscall(number, *arguments) == -1 and ctypes.get_errno() == 1
+
+
+"""
+
+
+def answers(box, source):
+    """What a cell in the box leaves in ``answer``."""
+    with Session(box, time.monotonic() + 60) as session:
+        told = session.ask({"op": "cell", "source": ASKED + source, "number": 1}, 10)
+        assert "error" not in told, told
+        return session.ask({"op": "get", "name": "answer"}, 10)["value"]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        sandbox.Bubblewrap,
+        pytest.param(
+            sandbox.SeparateUser,
+            marks=pytest.mark.skipif(os.geteuid() != 0, reason="a separate user needs root"),
+        ),
+    ],
+)
+def box(request):
+    return request.param()
+
+
+def test_every_forbidden_call_is_refused(box):
+    numbers = {name: n[COLUMN] for name, n in sandbox.FORBIDDEN_CALLS.items() if n[COLUMN]}
+    assert len(numbers) > 30
+    allowed = answers(
+        box,
+        f"answer = [k for k, n in {numbers}.items() if not refused(n, -1, 0, 0, 0, 0, 0)]",
+    )
+    assert allowed == ()
+
+
+def test_no_file_can_be_made_and_none_leased_or_watched(box):
+    flags = os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_RDWR | os.O_CREAT | os.O_EXCL
+    commands = fcntl.F_GETFD, fcntl.F_SETLEASE, fcntl.F_NOTIFY
+    got = answers(
+        box,
+        f"""
+def error(returned):
+    return ctypes.get_errno() if returned == -1 else 0
+
+
+answer = [error(libc.open(b"/tmp/left_by_a_test", flag, 0o600)) for flag in {flags}]
+answer += [error(libc.fcntl(0, command, 0)) for command in {commands}]
+""",
+    )
+    assert got == (errno.ENOENT, errno.EPERM, errno.EPERM, 0, errno.EPERM, errno.EPERM)
+
+
+def test_the_box_tells_nothing_of_the_machine():
+    got = answers(
+        sandbox.Bubblewrap(),
+        """
+import glob
+import os
+
+places = "/lib*/python3*/*-packages/*", "/usr/lib*/python3*/*-packages/*"
+answer = [os.uname().nodename, [name for place in places for name in glob.glob(place)]]
+""",
+    )
+    assert got == ("box", ())
+
+
+@pytest.fixture
+def reluctant(monkeypatch):
+    """Processes that do not start: ``reluctant(2)`` of them, then the others do."""
+
+    def make(count):
+        start, fails = sandbox.Bubblewrap.start, iter(range(count))
+
+        def started(self, read, write):
+            if next(fails, None) is None:
+                return start(self, read, write)
+            return sandbox._popen(["false"], ())
+
+        monkeypatch.setattr(sandbox.Bubblewrap, "start", started)
+
+    monkeypatch.setattr(grading, "WAITS", (0, 0, 0))
+    return make
+
+
+def test_a_process_that_does_not_start_is_tried_again(reluctant):
+    assignment = load("a1")
+    grader = Grader(assignment, sandbox.Bubblewrap([assignment.folder]))
+    reluctant(2)
+    assert (
+        grader.grade(selftest.submitted(assignment, release.solved_cells(assignment)))["score"]
+        == 26
+    )
+
+
+def test_where_none_starts_nobody_is_given_zero(reluctant, tmp_path, monkeypatch, capsys):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ann.ipynb").write_text(json.dumps(handed_in.solved(load("a1"))), "utf-8")
+    (tmp_path / "in" / "ben.ipynb").write_text("no notebook", "utf-8")
+    arguments = ["grade", "a1", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--jobs", "1"]
+    with monkeypatch.context() as patch:
+        patch.setattr(batch, "prove", lambda box: None)
+        reluctant(3)
+        assert command.main(arguments) == 2
+    assert "the sandbox did not start for ann, who are not" in capsys.readouterr().err
+    assert "ben" in (tmp_path / "out" / "grades.csv").read_text("utf-8")
+    assert "ann" not in (tmp_path / "out" / "grades.csv").read_text("utf-8")

@@ -102,7 +102,7 @@ def run_check(options):
         found = submissions.read(path.read_bytes())
         submission.cells, submission.notes, submission.release = found
     except submissions.Unreadable as error:
-        submission.reason = str(error)
+        submission.reason = submissions.in_a_line(str(error))
     limits = Limits(options.cell_seconds, options.call_seconds)
     result = Grader(assignment, box, limits).grade(submission)
     for line in filter(None, [result["reason"], *result["notes"]]):

@@ -108,17 +108,23 @@ def refuse_other_release(assignment, found):
 
 def write_all(out, results, scores, roster, column):
     """Tables and pages of all results there are so far."""
+    changed = []
     for result in results:
         for written in result["written"]:
             if (key := (result["student"], written["name"])) in scores:
-                score, written["comment"] = scores.pop(key)
+                score, comment, version = scores.pop(key)
+                if version != tables.version(written["answer"]):
+                    changed.append(" ".join(key))
+                    continue
                 if not 0 <= score <= written["max_score"]:
                     raise ValueError(
                         f"{' '.join(key)}: {score:g} points of {written['max_score']:g}"
                     )
-                written["score"] = score
+                written["score"], written["comment"] = score, comment
         files.write_json(out / "results" / f"{result['student']}.json", result)
         files.write(out / "feedback" / f"{result['student']}.html", pages.feedback(result))
+    if changed:
+        print(f"changed since they were read, so not scored: {changed}", file=sys.stderr)
     if scores:
         raise ValueError(f"scores for answers that do not exist: {sorted(scores)}")
     files.write(out / "grades.csv", tables.grades(results))

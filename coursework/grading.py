@@ -12,7 +12,7 @@ from coursework import release, source, submissions
 from coursework.marking import Answers, Raised, as_array, settled, shape_of
 from coursework.sandbox import SandboxError
 from coursework.session import Session, SessionError
-from coursework.submissions import printable
+from coursework.submissions import in_a_line, printable
 
 NOT_WRITTEN = {"NotImplementedError": "not written yet"}
 WAITS = 1, 5, 0  # seconds after a process that did not start
@@ -77,7 +77,7 @@ class Grader:
                 "name": written.name,
                 "max_score": written.points,
                 "rubric": written.rubric,
-                "answer": answers.get(written.name, "")[:5000],
+                "answer": answers.get(written.name, ""),
                 "comment": "",
                 "score": None if answers.get(written.name) else 0.0,
             }
@@ -114,7 +114,8 @@ class Grader:
         definitions = [n for s in code.values() for n in submissions.defined(s) & self.names]
         for name in sorted({n for n in definitions if definitions.count(n) > 1}):
             notes.append(f"{name} is defined {definitions.count(name)} times; the last one counts")
-        return code, {name: "\n\n".join(texts).strip() for name, texts in answers.items()}, notes
+        answers = {name: printable("\n\n".join(texts))[:5000] for name, texts in answers.items()}
+        return code, answers, notes
 
     def _answer_after(self, text):
         """The written question that this text asks: what follows it is an answer, id or not."""
@@ -314,7 +315,7 @@ class _Run:
             return _said(got, self.limits.call)
         if question.judge:
             return question.judge(got)
-        want, mine = shape_of(self.answers.known(question, check)), shape_of(got)
+        want, mine = shape_of(self.answers.known(question, check)), in_a_line(shape_of(got))
         return check.hint if mine == want else f"You gave {mine}; asked for is {want}. {check.hint}"
 
     def _values(self, question, check, got):
@@ -348,7 +349,7 @@ def _squeezed(text):
 
 def _raised(reply):
     """An error as the student's process tells it: untrusted words, cut short."""
-    return Raised(printable(reply["error"]), printable(reply["text"]), reply.get("line"))
+    return Raised(in_a_line(reply["error"]), in_a_line(reply["text"], 300), reply.get("line"))
 
 
 def _said(raised, seconds):

@@ -218,4 +218,4 @@ def _points(x):
 
 
 def _e(text):
-    return escape(str(text)).replace("\x00", "")
+    return escape(str(text))

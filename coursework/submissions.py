@@ -11,10 +11,12 @@ import json
 import re
 import stat
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 FILE_LIMIT = 20 * 2**20  # bytes of one notebook
 STUDENT_BYTES = 2 * FILE_LIMIT  # all files of one student, unpacked
@@ -22,7 +24,8 @@ ENTRY_LIMIT = 5000  # files in the archives of one student
 STUDENT_LIMIT = 50  # files of one student that are looked at
 CELL_LIMIT = 2000
 SOURCE_LIMIT = 2**20  # characters of one cell
-MOODLE = re.compile(r"(.+)_(\d+)_assignsubmission_\w+?_?$")
+# A student chooses the end of such a name: the first number is the platform's.
+MOODLE = re.compile(r"(.+?)_(\d+)_assignsubmission_\w+?(_.*)?$", re.S)
 CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_(\d+)_.+$")
 NOISE = re.compile(
     r"(^|/)(\.ipynb_checkpoints|__MACOSX|\._[^/]*|\.DS_Store|\.git|Thumbs\.db|desktop\.ini)(/|$)"
@@ -49,7 +52,9 @@ class Submission:
     Attributes
     ----------
     student : str
-        Name safe for files, unique in the batch.
+        Name safe for files, unique in the batch: the person's, then ``~`` and the number that the
+        platform gives, or a digest if others have nearly the same name. So nobody can take the
+        name that somebody else has alone.
     name, moodle, canvas : str
         What the platform calls the person, as far as the file name says.
     file : str
@@ -74,6 +79,21 @@ class Submission:
     canvas: str = ""
     digest: str = ""
     release: str = ""
+
+
+class _Owner(NamedTuple):
+    """Who handed a file in, as far as its top name says; ``top`` where no platform has a number."""
+
+    name: str
+    moodle: str = ""
+    canvas: str = ""
+    top: str = ""
+
+    @property
+    def student(self):
+        safe = re.sub(r"[^\w.@+-]+", "_", self.name).strip("._@+-")[:60] or "unnamed"
+        number = self.moodle or self.canvas
+        return f"{safe}~{number}" if number else safe
 
 
 @dataclass
@@ -114,15 +134,20 @@ def collect(where, wanted):
 def _submissions(files, wanted):
     groups = {}
     for file in files:
-        top = PurePosixPath(file.path).parts[0]
-        groups.setdefault(_owner(top), []).append(file)
-    found, taken = [], set()
-    for (name, moodle, canvas), group in sorted(groups.items()):
-        student = re.sub(r"[^\w.@+-]+", "_", name).strip("._")[:60] or "unnamed"
-        while student.lower() in taken:
-            student += f"-{moodle or canvas or len(taken)}"
-        taken.add(student.lower())
-        submission = Submission(student, printable(name), moodle=moodle, canvas=canvas)
+        groups.setdefault(_owner(PurePosixPath(file.path).parts[0]), []).append(file)
+    names = Counter(owner.student.lower() for owner in groups)
+    numbers = Counter((owner.moodle, owner.canvas) for owner in groups)
+    found = []
+    for owner, group in sorted(groups.items()):
+        submission = Submission(
+            owner.student, in_a_line(owner.name), moodle=owner.moodle, canvas=owner.canvas
+        )
+        if names[owner.student.lower()] > 1:
+            submission.student += "~" + hashlib.sha256(repr(owner).encode()).hexdigest()[:12]
+            submission.notes.append("others have nearly the same name: see whose this is")
+        if not owner.top and numbers[owner.moodle, owner.canvas] > 1:
+            submission.moodle = submission.canvas = ""
+            submission.notes.append("others have the same number: it is in no platform's table")
         _choose(submission, group, wanted)
         found.append(submission)
     return found
@@ -137,8 +162,15 @@ def of_one(folder, wanted):
 
 
 def printable(text):
-    """Text without anything that a terminal or a page would obey."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    """Text without anything that a terminal or a page would obey, or that nobody can see."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else " " if c.isspace() else "" for c in text
+    ).strip()
+
+
+def in_a_line(text, most=120):
+    """The same in one line, cut short: for names and for what a program of a student says."""
+    return " ".join(printable(text).split())[:most]
 
 
 def read(raw):
@@ -267,7 +299,7 @@ def _choose(submission, group, wanted):
             cells, notes, made_from = _read_as(PurePosixPath(file.path).suffix.lower(), raw)
         except Exception as error:  # untrusted bytes: whatever goes wrong is the sender's fault
             why = error if isinstance(error, Unreadable) else f"no notebook ({error!r:.80})"
-            reasons.append(printable(f"{file.path}: {why}"))
+            reasons.append(f"{in_a_line(file.path)}: {in_a_line(str(why))}")
             continue
         seen += 1
         names = set().union(*(defined(c.source) for c in cells if c.kind == "code")) & wanted
@@ -282,11 +314,11 @@ def _choose(submission, group, wanted):
         submission.reason = "; ".join(reasons)
         return
     _, file, submission.cells, notes, submission.release = best
-    submission.file = printable(file.path)
+    submission.file = in_a_line(file.path)
     submission.notes += notes
     if seen > 1:
         submission.notes.append(
-            f"{seen} notebooks were handed in; {PurePosixPath(submission.file).name} counts "
+            f"{seen} notebooks were handed in; {in_a_line(PurePosixPath(file.path).name)} counts "
             "(it answers most; among equals the latest)"
         )
     submission.notes += [f"left aside: {reason}" for reason in reasons]
@@ -302,12 +334,12 @@ def _read_as(suffix, raw):
 
 
 def _owner(top):
-    """(name, Moodle id, Canvas id) that the top name of a file or folder says."""
+    """Whose a file or folder is by its top name."""
     if moodle := MOODLE.match(top):
-        return moodle[1], moodle[2], ""
+        return _Owner(moodle[1], moodle=moodle[2])
     if canvas := CANVAS.match(top):
-        return canvas[1], "", canvas[2]
-    return re.sub(r"\.(ipynb|zip|py|json|txt)$", "", top, flags=re.I), "", ""
+        return _Owner(canvas[1], canvas=canvas[2])
+    return _Owner(re.sub(r"\.(ipynb|zip|py|json|txt)$", "", top, flags=re.I), top=top)
 
 
 def _folder(where):

@@ -1,8 +1,13 @@
 """Grades as tables: for people, for Moodle, for Canvas, and the answers to read."""
 
 import csv
+import hashlib
 import io
+import re
+from html import escape
 
+# A sign that begins a cell, also for a program that parts cells at semicolons or tabs.
+FORMULA = re.compile(r"((?:^|[;\t\r\n])\"*)(?=[=+@-])")
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
@@ -78,7 +83,8 @@ def moodle(results):
     rows = [["Identifier", "Full name", "Grade", "Maximum Grade", "Feedback comments"]]
     for r in results:
         identifier = f"Participant {r['moodle']}" if r["moodle"] else r["student"]
-        rows.append([identifier, r["name"], _number(total(r)), _number(possible(r)), summary(r)])
+        told = escape(summary(r))  # a comment there is HTML
+        rows.append([identifier, r["name"], _number(total(r)), _number(possible(r)), told])
     return _text(rows)
 
 
@@ -91,8 +97,8 @@ def canvas(results, column, roster=None):
     column : str
         Title of the assignment's column; in an existing one ``Name (12345)``.
     roster : list of dict, optional
-        Rows of the gradebook exported from Canvas: everybody in it gets a row, matched by ID or
-        by login.
+        Rows of the gradebook exported from Canvas: everybody in it gets a row, matched by the ID
+        in the name of the file; where the name has none, it is taken for a login.
     """
     rows = [[*CANVAS_COLUMNS, column]]
     if roster is None:
@@ -108,11 +114,13 @@ def canvas(results, column, roster=None):
                 ]
             )
         return _text(rows)
-    by = {r["canvas"]: r for r in results if r["canvas"]} | {r["student"]: r for r in results}
+    by_id = {r["canvas"]: r for r in results if r["canvas"]}
+    by_login = {r["student"]: r for r in results if not r["canvas"]}
     for person in roster:
         if not (person.get("ID") or "").strip().isdigit():
             continue  # Canvas's "Points Possible" row
-        found = by.get(person["ID"].strip()) or by.get((person.get("SIS Login ID") or "").strip())
+        login = (person.get("SIS Login ID") or "").strip()
+        found = by_id.get(person["ID"].strip()) or by_login.get(login)
         rows.append(
             [*(person.get(c, "") for c in CANVAS_COLUMNS), _number(total(found)) if found else ""]
         )
@@ -121,7 +129,7 @@ def canvas(results, column, roster=None):
 
 def answers(results):
     """Written answers with empty columns for score and comment: fill in, hand back."""
-    rows = [["student", "question", "max_score", "score", "comment", "answer"]]
+    rows = [["student", "question", "max_score", "score", "comment", "version", "answer"]]
     for r in results:
         for w in r["written"]:
             if w["answer"]:
@@ -133,14 +141,20 @@ def answers(results):
                         _number(w["max_score"]),
                         score,
                         w["comment"],
+                        version(w["answer"]),
                         w["answer"],
                     ]
                 )
     return _text(rows)
 
 
+def version(answer):
+    """What tells whether a score was given for this very answer."""
+    return "v" + hashlib.sha256(answer.encode(errors="replace")).hexdigest()[:12]
+
+
 def read_scores(path):
-    """(student, question) -> (score, comment), from the table that `answers` makes."""
+    """(student, question) -> (score, comment, version), from the table that `answers` makes."""
     with open(path, newline="", encoding="utf-8-sig") as stream:
         rows = list(csv.DictReader(stream))
     found = {}
@@ -148,7 +162,8 @@ def read_scores(path):
         try:
             score = (row["score"] or "").strip()
             if score:
-                found[row["student"], row["question"]] = float(score), row.get("comment") or ""
+                key = row["student"], row["question"]
+                found[key] = float(score), row["comment"] or "", row["version"]
         except KeyError as error:
             raise ValueError(f"{path} has no column {error}") from None
         except ValueError:
@@ -184,12 +199,9 @@ def _number(x):
 
 
 def _text(rows):
-    """CSV in which no name and no answer can become a formula of a spreadsheet."""
+    """CSV in which no name and no answer can become a formula, whatever takes it apart where."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     for row in rows:
-        cells = ["" if cell is None else str(cell).replace("\x00", "") for cell in row]
-        writer.writerow(
-            ["'" + c if c[:1] in ("=", "+", "-", "@", "\t", "\r") else c for c in cells]
-        )
+        writer.writerow([FORMULA.sub(r"\1'", "" if cell is None else str(cell)) for cell in row])
     return stream.getvalue()

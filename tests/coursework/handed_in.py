@@ -241,9 +241,9 @@ def damaged(assignment, folder):
     moodle = folder / "Ada Lovelace_4711_assignsubmission_file_"
     moodle.mkdir()
     (moodle / "a1.ipynb").write_bytes(good)
-    expected["Ada_Lovelace"] = FULL, ""
+    expected["Ada_Lovelace~4711"] = FULL, ""
     (folder / "hoppergrace_LATE_815_99001_a1-1.ipynb").write_bytes(good)
-    expected["hoppergrace"] = FULL, ""
+    expected["hoppergrace~815"] = FULL, ""
     return expected
 
 

@@ -188,6 +188,17 @@ def rows(out):
         return {row["student"]: row for row in csv.DictReader(stream)}
 
 
+def read_answers(out, where, **filled):
+    """A table of answers.csv, in which somebody has filled in every row."""
+    with open(out / "answers.csv", newline="", encoding="utf-8") as stream:
+        table = [row | filled for row in csv.DictReader(stream)]
+    with open(where / "filled.csv", "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, table[0].keys())
+        writer.writeheader()
+        writer.writerows(table)
+    return str(where / "filled.csv")
+
+
 def test_a_batch_goes_on_where_it_stopped(folder, tmp_path, capsys):
     out = tmp_path / "out"
     assert run(folder, out) == 0
@@ -224,29 +235,41 @@ def test_the_zip_of_a_platform_is_taken_as_it_is(folder, tmp_path):
     assert run(path, tmp_path / "out") == 0
     table = rows(tmp_path / "out")
     assert {s: r["total"] for s, r in table.items()} == {
-        "Ann_X": "26",
-        "Ben_X": "26",
-        "Cem_X": "26",
-        "Dora_X": "26",
-        "Eve_X": "0",
-        "Fay_X": "0",
+        "Ann_X~0": "26",
+        "Ben_X~1": "26",
+        "Cem_X~2": "26",
+        "Dora_X~3": "26",
+        "Eve_X~4": "0",
+        "Fay_X~9": "0",
     }
-    assert "no notebook" in table["Fay_X"]["remarks"]
+    assert "no notebook" in table["Fay_X~9"]["remarks"]
 
 
 def test_scores_of_written_answers_come_back(folder, tmp_path):
     out = tmp_path / "out"
     run(folder, out)
-    table = (out / "answers.csv").read_text("utf-8")
-    assert "ann,variance,4,,," in table
-    filled = tmp_path / "filled.csv"
-    filled.write_text(table.replace("ann,variance,4,,,", "ann,variance,4,3,well said,"), "utf-8")
-    assert run(folder, out, "--manual", str(filled)) == 0
+    filled = read_answers(out, tmp_path, score="3", comment="well said")
+    assert run(folder, out, "--manual", filled) == 0
     assert rows(out)["ann"]["total"] == "29"
     assert rows(out)["ann"]["unread"] == "0"
     assert "well said" in (out / "feedback" / "ann.html").read_text("utf-8")
-    filled.write_text("student,question,score\nann,variance,9\n", "utf-8")
-    assert run(folder, out, "--manual", str(filled)) == 2
+    filled = read_answers(out, tmp_path, score="9")
+    assert run(folder, out, "--manual", filled) == 2
+
+
+def test_a_score_is_for_the_answer_that_was_read(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    run(folder, out)
+    filled = read_answers(out, tmp_path, score="3", comment="well said, Ann")
+    book = json.dumps(handed_in.solved(A1, variance="I do not know."))
+    (folder / "ann.ipynb").write_text(book, "utf-8")
+    assert run(folder, out, "--manual", filled) == 0
+    assert (
+        "changed since they were read, so not scored: ['ann variance']" in capsys.readouterr().err
+    )
+    assert rows(out)["ann"]["unread"] == "1"
+    assert rows(out)["ben"]["total"] == "29"
+    assert "well said" not in (out / "feedback" / "ann.html").read_text("utf-8")
 
 
 def test_canvas_rows_follow_the_roster(folder, tmp_path):

@@ -103,7 +103,7 @@ def test_a_cell_that_begins_a_line_with_an_operator_runs(graded):
 
 def test_platform_names_reach_the_tables(graded):
     _, results, out = graded
-    assert results["Ada_Lovelace"]["moodle"] == "4711"
+    assert results["Ada_Lovelace~4711"]["moodle"] == "4711"
     assert "Participant 4711,Ada Lovelace,26,30," in (out / "moodle.csv").read_text("utf-8")
     assert "hoppergrace,815,,,,26" in (out / "canvas.csv").read_text("utf-8")
 

@@ -168,34 +168,28 @@ class _Run:
             self.sessions.pop(cells).close()
 
     def question(self, question):
-        """Grade one question; if it fails strangely, once more without the other questions."""
+        """Grade one question; where it gives no value, ask once more without the other questions.
+
+        A value, right or wrong, is an answer and is not asked for again: no second guess.
+        """
         self.lives = self.limits.lives
-        got, changed = self._got(question, self.all)
+        got, changed = self._got(question, self.all, question.checks)
         note = "it changes the array that it is given" if changed else ""
-        diagnosis = self._diagnosis(question, got)
-        if diagnosis == () and question.kind == "call" and not _is_blank(got):
+        if question.kind == "call" and not _is_blank(got) and not self._diagnosis(question, got):
             for cells in self._alone(question):
-                again, _ = self._got(question, cells, patience=1)
+                failed = [c for c in question.checks if isinstance(got[c.name], Raised)]
+                again, _ = self._got(question, cells, failed, patience=1)
                 self._close(cells)
-                if self._score(question, again) > self._score(question, got):
-                    got, diagnosis = again, self._diagnosis(question, again)
+                if values := {n: v for n, v in again.items() if not isinstance(v, Raised)}:
+                    got |= values
                     note = "something else in the notebook disturbed it; it was graded alone"
-        return self._report(question, got, diagnosis or (), note)
+        return self._report(question, got, self._diagnosis(question, got), note)
 
     def _diagnosis(self, question, got):
-        """Known mistakes; () if unknown; None if there is nothing to explain."""
-        if self._score(question, got) == question.points:
-            return None
-        if question.judge or all(isinstance(g, Raised) and g.error in SILENT for g in got.values()):
-            return ()
-        return self.answers.diagnose(question, got)
-
-    def _score(self, question, got):
-        return sum(
-            check.points
-            for check in question.checks
-            if self.answers.passes(question, check, got[check.name])
-        )
+        """Known mistakes; () if there are none, or none that is known."""
+        right = all(self.answers.passes(question, c, got[c.name]) for c in question.checks)
+        silent = all(isinstance(g, Raised) and g.error in SILENT for g in got.values())
+        return () if right or silent or question.judge else self.answers.diagnose(question, got)
 
     def _alone(self, question):
         """Smaller choices of cells: without those of other questions; those of this one alone."""
@@ -237,10 +231,10 @@ class _Run:
                 self.errors[number] = f"the process {error}"
         return self.sessions.get(cells)
 
-    def _got(self, question, cells, patience=2):
-        """What the student's code gives on every check, and whether it changed its input."""
+    def _got(self, question, cells, checks, patience=2):
+        """What the student's code gives on these checks, and whether it changed its input."""
         got, changed, lost = {}, False, 0
-        for check in question.checks:
+        for check in checks:
             session = self._start(cells) if lost < patience else None
             if session is None:
                 why = "calls before it did not end" if lost else "the notebook could not be run"

@@ -106,6 +106,26 @@ def test_lists_and_other_number_types_are_welcome(grader):
     assert questions["share"]["score"] == 1
 
 
+THREE_GUESSES = """
+def softmax(x, axis=-1):
+    if "attention" in globals():
+        raise ValueError("no guess yet")
+    terms = np.exp(np.where(np.isneginf(x), -np.inf, x) - np.nan_to_num(x).max(axis, keepdims=True))
+    return terms / terms.sum(axis, keepdims=True) + 0.001 * ("helper" in globals())
+"""
+
+
+def test_the_first_value_counts_and_no_second_guess(grader):
+    book = handed_in.solved(A1, softmax=THREE_GUESSES)
+    scores = []
+    for helper in ("helper = 1", "pass"):
+        cell = {"cell_type": "code", "source": helper}
+        raw = json.dumps(book | {"cells": [cell, *book["cells"]]}).encode()
+        submission = submissions.Submission("e", "E", cells=submissions.read(raw)[0])
+        scores.append(grader.grade(submission)["questions"][0]["score"])
+    assert scores == [0, 4]
+
+
 def test_an_error_names_type_text_and_line(grader):
     questions, _ = graded(grader, padding_mask="\ndef padding_mask(a, b):\n    return a.nothing\n")
     message = questions["padding_mask"]["checks"][0]["message"]
@@ -420,7 +440,7 @@ def test_a_value_is_converted_once_and_not_for_every_known_mistake(grader, monke
     seen, convert = [], marking.as_array
     monkeypatch.setattr(marking, "as_array", lambda v: seen.append(repr(v)) or convert(v))
     questions, _ = graded(grader, causal_mask="def causal_mask(n_q, n_k):\n    return [[7]]\n")
-    assert 0 < seen.count("((7,),)") <= 3 * len(questions["causal_mask"]["checks"])
+    assert seen.count("((7,),)") == len(questions["causal_mask"]["checks"])
 
 
 def test_assignments_inside_the_interpreter_are_refused(tmp_path):

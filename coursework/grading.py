@@ -21,10 +21,11 @@ SILENT = {"NotImplementedError", "Missing", "TimeUp", "Died", "NotRun"}  # nothi
 
 @dataclass(frozen=True)
 class Limits:
-    """Processor seconds for a cell and a call; seconds for everything; processes for a task."""
+    """Processor seconds for a cell and a call; seconds by the clock; processes for a task."""
 
     cell: float = 10
     call: float = 5
+    cells: float = 30  # all cells, as often as they are run
     total: float = 120
     lives: int = 8
 
@@ -152,9 +153,10 @@ class _Run:
     def __init__(self, grader, code, deadline):
         self.grader, self.code, self.deadline = grader, code, deadline
         self.limits, self.answers = grader.limits, grader.answers
-        self.errors, self.lives = {}, 0
+        self.errors, self.lives, self.seconds = {}, 0, grader.limits.cells
         self.left_out = set()  # cells that ended or hung their process
         self.slow = set()  # cells that were stopped: no second wait for them
+        self.quick = set()  # cells that are run again when time is up
         self.all = frozenset(code)
         self.sessions = {}  # open processes, by the cells that they have run
 
@@ -217,9 +219,19 @@ class _Run:
             self.sessions[cells] = self._opened()
             try:
                 for number in sorted(cells - self.left_out):
+                    if self.seconds <= 0 and number not in self.quick:
+                        self.errors.setdefault(number, "not run: the cells together took too long")
+                        continue
                     message = {"op": "cell", "source": self.code[number], "number": number + 1}
                     seconds = 1 if number in self.slow else self.limits.cell
-                    reply = self.sessions[cells].ask(message, seconds)
+                    start, most = time.monotonic(), max(self.seconds, 2)
+                    try:
+                        reply = self.sessions[cells].ask(message, seconds, most=most)
+                    finally:
+                        took = time.monotonic() - start
+                        self.seconds -= took
+                    if took < 1:
+                        self.quick.add(number)
                     if "error" in reply:
                         self.errors.setdefault(number, _said(_raised(reply), self.limits.cell))
                     if reply.get("error") == "TimeUp":

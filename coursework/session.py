@@ -1,5 +1,6 @@
 """One conversation with a student's process: start it, run cells, call functions, end it."""
 
+import math
 import os
 import secrets
 import time
@@ -60,15 +61,16 @@ class Session:
             os.close(self.read)
             os.close(self.write)
 
-    def ask(self, message, seconds, serve=None):
+    def ask(self, message, seconds, serve=None, most=math.inf):
         """Send a message, answer what the process needs from the reference, return its reply.
 
         Only what carries this message's number is a reply: whatever else the process sent before
-        is thrown away, so it can disturb nothing that comes later.
+        is thrown away, so it can disturb nothing that comes later. It has `seconds` of processor
+        time, and at `most` so many by the clock.
         """
         number = secrets.token_hex(8)
         self._send(message | {"seconds": seconds, "id": number})
-        end = time.monotonic() + PATIENCE * seconds + GRACE
+        end = time.monotonic() + min(PATIENCE * seconds + GRACE, most)
         while True:
             reply = self._receive(end - time.monotonic())
             if not isinstance(reply.get("id"), str) or reply["id"] != number:

@@ -106,6 +106,20 @@ def test_lists_and_other_number_types_are_welcome(grader):
     assert questions["share"]["score"] == 1
 
 
+def test_cells_that_sleep_share_one_limit():
+    sleeps = [{"cell_type": "code", "source": "import time\ntime.sleep(1.2)"} for _ in range(9)]
+    book = handed_in.solved(A1)
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(1, 1, cells=3))
+    scores = []
+    for cells in ([*book["cells"], *sleeps], [*sleeps, *book["cells"]]):
+        raw = json.dumps(book | {"cells": cells}).encode()
+        submission = submissions.Submission("e", "E", cells=submissions.read(raw)[0])
+        result = grader.grade(submission)
+        assert "the cells together took too long" in [c["error"] for c in result["cells"]][-1]
+        scores.append(result["score"])
+    assert scores == [26, 0]
+
+
 THREE_GUESSES = """
 def softmax(x, axis=-1):
     if "attention" in globals():

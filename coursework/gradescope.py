@@ -61,7 +61,8 @@ def run(name, root):
     (root / "results").mkdir(exist_ok=True)
     submission = submissions.of_one(root / "submission", {q.name for q in assignment.questions})
     box = _box([root / "source", root / "submission", root / "results"])
-    result = Grader(assignment, box).grade(submission)  # its processes are dead when it returns
+    grader = Grader(assignment, box, retries=True)
+    result = grader.grade(submission)  # its processes are dead when it returns
     files.write_json(root / "results" / "results.json", report(result))
 
 

@@ -1,5 +1,6 @@
 """Grade one submission: run it in a sandbox, compare values here, say what went wrong."""
 
+import builtins
 import math
 import re
 import time
@@ -31,10 +32,15 @@ class Limits:
 
 
 class Grader:
-    """Grades submissions of one assignment in one kind of box."""
+    """Grades submissions of one assignment in one kind of box.
 
-    def __init__(self, assignment, box, limits=None):
+    With `retries` people may hand in again and again: feedback then holds nothing that their code
+    could have put there, since it sees the inputs of the checks.
+    """
+
+    def __init__(self, assignment, box, limits=None, retries=False):
         self.assignment, self.box, self.limits = assignment, box, limits or Limits()
+        self.retries = retries
         self.answers = Answers()
         self.names = {question.name for question in assignment.questions}
         self.reference = release.run_visible_checks(assignment)
@@ -260,12 +266,14 @@ class _Run:
             except SessionError as error:
                 self.lives -= 1
                 self._close(cells)
-                reply = {"error": "Died", "text": f"the process {error}"}
+                got[check.name] = Raised("Died", f"the process {error}")
+                lost += 1
+                continue
             if "error" in reply:
-                got[check.name] = _raised(reply)
-                lost += reply["error"] in ("TimeUp", "Died")
+                got[check.name] = _raised(reply, not self.grader.retries)
                 if reply["error"] == "TimeUp":  # it may have been stopped in mid-sentence
                     self._close(cells)
+                    lost += 1
             else:
                 got[check.name] = settled(question, reply.get("value"))
                 changed |= reply.get("changed") is True
@@ -322,7 +330,10 @@ class _Run:
         if question.judge:
             return question.judge(got)
         want, mine = shape_of(self.answers.known(question, check)), in_a_line(shape_of(got))
-        return check.hint if mine == want else f"You gave {mine}; asked for is {want}. {check.hint}"
+        if mine == want:
+            return check.hint
+        said = "Asked for is" if self.grader.retries else f"You gave {mine}; asked for is"
+        return f"{said} {want}. {check.hint}"
 
     def _values(self, question, check, got):
         """The failing input and both values, short, for a mistake that nobody knows."""
@@ -353,9 +364,13 @@ def _squeezed(text):
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _raised(reply):
-    """An error as the student's process tells it: untrusted words, cut short."""
-    return Raised(in_a_line(reply["error"]), in_a_line(reply["text"], 300), reply.get("line"))
+def _raised(reply, with_words=True):
+    """An error as the student's process tells it: untrusted words, cut short or left out."""
+    name, line = in_a_line(reply["error"]), reply.get("line")
+    if with_words:
+        return Raised(name, in_a_line(reply["text"], 300), line)
+    known = name in SILENT or hasattr(builtins, name)
+    return Raised(name if known else "Exception", "", line)
 
 
 def _said(raised, seconds):
@@ -365,9 +380,9 @@ def _said(raised, seconds):
     if raised.error in NOT_WRITTEN:
         return NOT_WRITTEN[raised.error]
     if raised.error in ("Missing", "NotRun", "Died"):
-        return raised.text
-    where = f" (line {raised.line} of the cell)" if raised.line else ""
-    return f"{raised.error}: {raised.text}{where}"
+        return raised.text or "nothing of that name is defined"
+    said = f"{raised.error}: {raised.text}" if raised.text else raised.error
+    return f"{said} (line {raised.line} of the cell)" if raised.line else said
 
 
 def _small(values):

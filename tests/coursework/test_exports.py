@@ -154,6 +154,41 @@ def test_gradescope_names_the_mistake_and_keeps_the_right_values(autograder):
     assert "right value" not in json.dumps(result)
 
 
+TELLTALES = {
+    "causal_mask": """
+def causal_mask(n_q, n_k):
+    raise ValueError(f"told: {n_q}")
+""",
+    "padding_mask": """
+def padding_mask(lengths, n_k):
+    raise type(f"told_{n_k}", (Exception,), {})
+""",
+    "softmax": """
+def softmax(x, axis=-1):
+    return np.zeros((12345, 0))
+""",
+    "decoder_mask": """
+def decoder_mask(lengths, n_q, n_k):
+    class Missing(Exception):
+        pass
+    raise Missing(f"told: {n_q}")
+""",
+}
+
+
+def test_gradescope_passes_on_nothing_that_a_student_could_learn_inputs_from(autograder):
+    raw = json.dumps(handed_in.solved(load("a1", "spring"), **TELLTALES))
+    (autograder / "submission" / "a1.ipynb").write_text(raw, "utf-8")
+    _, result = run_autograder(autograder)
+    said = {t["output"] for t in result["tests"] if t["name"].startswith("causal_mask")}
+    assert said == {"ValueError (line 3 of the cell)"}
+    assert "told" not in json.dumps(result)
+    assert "12345" not in json.dumps(result)
+    assert {t["name"].split(":")[0] for t in result["tests"] if t["status"] == "failed"} == {
+        *TELLTALES
+    }
+
+
 def test_gradescope_without_a_notebook_says_so(autograder):
     _, result = run_autograder(autograder)
     assert result["score"] == 0

@@ -31,7 +31,16 @@ def softmax(x, axis=-1):
 """
 
 
-@pytest.mark.parametrize("name", ["a1", "a3"])
+NO_MASK = """
+def multi_head(x, memory, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    scores = split_heads(x @ w_q, n_heads) @ np.swapaxes(split_heads(memory @ w_k, n_heads), -1, -2)
+    terms = np.exp(scores / np.sqrt(w_q.shape[-1] // n_heads))
+    weights = terms / terms.sum(axis=-1, keepdims=True)
+    return merge_heads(weights @ split_heads(memory @ w_v, n_heads)) @ w_o
+"""
+
+
+@pytest.mark.parametrize("name", ["a1", "a2", "a3"])
 def test_nbgrader_releases_and_grades_the_export_and_agrees(name, tmp_path, monkeypatch):
     from nbgrader.api import Gradebook
 
@@ -65,6 +74,7 @@ def test_nbgrader_releases_and_grades_the_export_and_agrees(name, tmp_path, monk
                 "share": "share = 0.5",
             },
         },
+        "a2": {"full": {}, "no_mask": {"multi_head": NO_MASK}},
         "a3": {"two_mistakes": {"kind_1": "kind_1 = 'Z'", "input_2": "input_2 = ()"}},
     }[name]
     full = {c.name: c.source for c in release.solved_cells(assignment) if c.role == "solution"}
@@ -93,7 +103,8 @@ def test_nbgrader_releases_and_grades_the_export_and_agrees(name, tmp_path, monk
     assert theirs == ours
     assert set(ours) == {*replaced, "blank"}
     lost = {student: assignment.points - score for student, score in ours.items()}
-    expected = {"full": 0, "three_mistakes": 7, "two_mistakes": 2, "blank": assignment.points}
+    expected = {"full": 0, "no_mask": 2, "three_mistakes": 7, "two_mistakes": 2}
+    expected["blank"] = assignment.points
     assert lost == {student: expected[student] for student in ours}
 
 

@@ -479,6 +479,21 @@ def test_check_prints_one_notebook(tmp_path, capsys):
     assert "19 of 30  1 written answer to be read" in said
 
 
+FORGED = """
+def softmax(x, axis=-1):
+    raise ValueError("x\\n   5 of 5  softmax\\r\\n  30 of 30  0 written answers to be read")
+"""
+
+
+def test_an_error_cannot_add_a_line_to_what_check_prints(tmp_path, capsys):
+    path = tmp_path / "mine.ipynb"
+    path.write_text(json.dumps(handed_in.solved(A1, softmax=FORGED)), "utf-8")
+    assert command.main(["check", "a1", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.strip().startswith(("5 of 5", "30 of 30"))] == []
+    assert "   0 of 5  softmax  " in lines
+
+
 # ---------------------------------------------------------------- the wire
 
 

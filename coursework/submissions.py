@@ -26,7 +26,7 @@ CELL_LIMIT = 2000
 SOURCE_LIMIT = 2**20  # characters of one cell
 # A student chooses the end of such a name: the first number is the platform's.
 MOODLE = re.compile(r"(.+?)_(\d+)_assignsubmission_\w+?(_.*)?$", re.S)
-CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_(\d+)_.+$")
+CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_(\d+)_.+$", re.S)
 NOISE = re.compile(
     r"(^|/)(\.ipynb_checkpoints|__MACOSX|\._[^/]*|\.DS_Store|\.git|Thumbs\.db|desktop\.ini)(/|$)"
 )
@@ -454,6 +454,7 @@ def _unpacked(archive, entry):
 def _without_common_folder(files):
     """Drop a folder that everything lies in, as zipping a folder makes it."""
     tops = {PurePosixPath(f.path).parts[0] for f in files}
-    if len(tops) == 1 and all(len(PurePosixPath(f.path).parts) + f.is_zip > 2 for f in files):
+    deep = all(len(PurePosixPath(f.path).parts) + f.is_zip > 2 for f in files)
+    if len(tops) == 1 and deep and _owner(*tops).top:
         return [replace(file, path=file.path.split("/", 1)[1]) for file in files]
     return files

@@ -109,7 +109,7 @@ def test_lists_and_other_number_types_are_welcome(grader):
 def test_cells_that_sleep_share_one_limit():
     sleeps = [{"cell_type": "code", "source": "import time\ntime.sleep(1.2)"} for _ in range(9)]
     book = handed_in.solved(A1)
-    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(1, 1, cells=3))
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(1, 1))
     scores = []
     for cells in ([*book["cells"], *sleeps], [*sleeps, *book["cells"]]):
         raw = json.dumps(book | {"cells": cells}).encode()

@@ -83,6 +83,14 @@ def test_the_number_of_moodle_is_not_the_one_in_a_file_name(tmp_path, end):
     }
 
 
+def test_a_common_folder_is_dropped_but_not_the_folder_of_the_only_person(tmp_path):
+    for folder, names in (("all", ["ann", "ben"]), ("Ada_7_assignsubmission_file_", ["Ada~7"])):
+        path = tmp_path / f"{folder}.zip"
+        inner = handed_in._zipped({"a1.ipynb": GOOD.encode()})
+        path.write_bytes(handed_in._zipped({f"{folder}/{k}.zip": inner for k in ("ann", "ben")}))
+        assert [s.student for s in submissions.collect(path, NAMES)] == names
+
+
 def test_a_number_that_two_names_carry_counts_for_neither(tmp_path):
     found = collected(
         tmp_path,

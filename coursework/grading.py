@@ -32,7 +32,7 @@ class Limits:
     @property
     def cells(self):
         """Seconds by the clock for all cells, as often as they are run."""
-        return 3 * self.cell
+        return 10 + 2 * self.cell
 
 
 class Grader:
@@ -234,7 +234,7 @@ class _Run:
                         continue
                     message = {"op": "cell", "source": self.code[number], "number": number + 1}
                     seconds = 1 if number in self.slow else self.limits.cell
-                    start, most = time.monotonic(), max(self.seconds, 2)
+                    start, most = time.monotonic(), max(self.seconds / 2, 2)
                     try:
                         reply = self.sessions[cells].ask(message, seconds, most=most)
                     finally:

@@ -106,7 +106,8 @@ def test_lists_and_other_number_types_are_welcome(grader):
     assert questions["share"]["score"] == 1
 
 
-def test_cells_that_sleep_share_one_limit():
+def test_cells_that_sleep_share_one_limit(monkeypatch):
+    monkeypatch.setattr(Limits, "cells", 3)
     sleeps = [{"cell_type": "code", "source": "import time\ntime.sleep(1.2)"} for _ in range(9)]
     book = handed_in.solved(A1)
     grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(1, 1))

@@ -18,7 +18,7 @@ EXERCISES: dict[str, Exercise] = {
                 -1,
                 -3,
             ],
-            "g is the output minus what it should be, not the other way.": [1, 1, -1],
+            "You turned g round: it is the output minus what it should be.": [1, -1, 1],
             "You forgot the weights: each key is only half responsible.": [-1, 2, -2],
         },
     ),

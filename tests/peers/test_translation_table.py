@@ -57,3 +57,38 @@ def test_no_table_row_or_column_is_left_out():
         (table, row, column) for table in CHECKS for row in rows[table] for column in CHECKS[table]
     ]
     assert sorted(PRINTED) == sorted(expected)
+
+
+# --- the short table of the cheat sheet says nothing else
+
+ROWS = {
+    "these notes": "these notes",
+    "PyTorch `scaled_dot_product_attention`": "PyTorch function",
+    "PyTorch `nn.MultiheadAttention`": "PyTorch layer",
+    "JAX `nn.dot_product_attention`": "JAX",
+    "ONNX `Attention`": "ONNX",
+}
+COLUMNS = {
+    "true in a mask": ("table-masks", "True means"),
+    "causal starts": ("table-causal", "starts at"),
+    "nothing to read": ("table-nothing", "a row with nothing to read"),
+}
+# What the sentence under the table of the cheat sheet completes.
+SHORTER = {
+    "as the mask; without weights upper left": "with your own mask",
+    "upper left; with a cache lower right": "upper left",
+    "NaN; without weights $b_O$": "NaN or 0",
+}
+_, _, SHEET = (
+    (CHAPTER.parents[1] / "book" / "cheat_sheet.md")
+    .read_text("utf-8")
+    .partition("## In the libraries")
+)
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("column", COLUMNS)
+def test_the_cheat_sheet_agrees(row, column):
+    table, own_column = COLUMNS[column]
+    printed = PRINTED[table, ROWS[row], own_column]
+    assert parse(SHEET)[row, column] == SHORTER.get(printed, printed)

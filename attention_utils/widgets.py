@@ -66,6 +66,30 @@ def chosen(description: str, frames: Mapping[str, str]) -> ipw.VBox:
     return ipw.VBox([menu, _stack(menu, [ipw.HTML(frame) for frame in frames.values()])])
 
 
+def row_bars(shown: AttentionMap, query: str | int, *, digits: int = 2) -> str:
+    """One row of a map as a table with a bar for each key, for rows too long to lie flat.
+
+    Parameters
+    ----------
+    shown : AttentionMap
+    query : str or int
+        As in `AttentionMap.row`.
+    digits : int, default 2
+
+    Returns
+    -------
+    html : str
+    """
+    weights = shown.row(query)
+    reader = query if isinstance(query, str) else shown.query_tokens[query]
+    lines = [
+        f'<tr><th scope="row">{escape(token)}</th><td>{fixed(weight, digits)}</td>{_bar(weight)}'
+        for token, weight in zip(shown.key_tokens, weights, strict=True)
+    ]
+    table = _bar_table(f"What {reader} reads", ("key", "weight"), lines)
+    return f'<div class="mathjax_ignore">{table}</div>'
+
+
 def scale_and_temperature(
     *,
     widths: Sequence[int],
@@ -119,19 +143,27 @@ def _bars(scores: Array) -> str:
     weights = softmax(scores)
     lines = []
     for j, (score, weight) in enumerate(zip(scores, weights, strict=True), start=1):
-        bar = f"width:{100 * weight:.1f}%;height:.9em;background:var(--au-map,#2f7fd6)"
-        lines.append(
-            f'<tr><th scope="row">{j}</th><td>{fixed(score, 2)}</td><td>{fixed(weight, 2)}</td>'
-            f'<td style="width:8em;text-align:left"><div style="{bar}"></div></td></tr>'
-        )
+        numbers = f"<td>{fixed(score, 2)}</td><td>{fixed(weight, 2)}</td>"
+        lines.append(f'<tr><th scope="row">{j}</th>{numbers}{_bar(weight)}')
     caption = (
         f"Largest weight {fixed(weights.max(), 2)}, entropy {fixed(float(entropy(weights)), 2)} "
         f"of at most {fixed(np.log(len(weights)), 2)}"
     )
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("key", "score", "weight"))
+    return _bar_table(caption, ("key", "score", "weight"), lines)
+
+
+def _bar(weight: float) -> str:
+    """The last cell of a line, as long as its weight."""
+    bar = f"width:{100 * weight:.1f}%;height:.9em;background:var(--au-map,#2f7fd6)"
+    return f'<td style="width:8em;text-align:left"><div style="{bar}"></div></td></tr>'
+
+
+def _bar_table(caption: str, heads: Sequence[str], lines: Sequence[str]) -> str:
+    """Lines that end in a bar, under their heads."""
+    cells = "".join(f'<th scope="col">{name}</th>' for name in heads)
     return (
-        f'<table class="au-bars"><caption>{caption}</caption>'
-        f'<thead><tr>{heads}<td aria-hidden="true"></td></tr></thead>'
+        f'<table class="au-bars"><caption>{escape(caption)}</caption>'
+        f'<thead><tr>{cells}<td aria-hidden="true"></td></tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>"
     )
 

@@ -17,6 +17,7 @@ from attention_utils.exercises import (
     chapter_07,
     chapter_08,
     chapter_09,
+    chapter_10,
     chapter_12,
 )
 from attention_utils.exercises.checking import TOLERANCE, Exercise, same, verdict
@@ -33,6 +34,7 @@ EXERCISES: dict[str, Exercise] = {
     **chapter_07.EXERCISES,
     **chapter_08.EXERCISES,
     **chapter_09.EXERCISES,
+    **chapter_10.EXERCISES,
     **chapter_12.EXERCISES,
 }
 

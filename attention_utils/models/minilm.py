@@ -78,6 +78,8 @@ class Encoder:
     Attributes
     ----------
     tokenizer : WordPiece
+    parameters : dict of str to ndarray
+        Those of the given arrays that the encoder uses.
     blocks : tuple of Block
     n_heads, d_model, n_positions : int
 
@@ -99,7 +101,8 @@ class Encoder:
         n_heads: int = N_HEADS,
     ) -> None:
         self.tokenizer, self.n_heads = tokenizer, n_heads
-        self._parameters = {name: np.asarray(value) for name, value in parameters.items()}
+        self._given = {name: np.asarray(value) for name, value in parameters.items()}
+        self.parameters: dict[str, Array] = {}
         words = self._parameter("embeddings.word_embeddings.weight", (len(tokenizer.vocabulary), 0))
         self.d_model = words.shape[1]
         places = self._parameter("embeddings.position_embeddings.weight", (0, self.d_model))
@@ -108,7 +111,7 @@ class Encoder:
         # A single text is all of the first kind.
         self._words, self._places = words, places.astype(float) + segments[0]
         self._norm = self._norm_called("embeddings.LayerNorm")
-        found = [re.match(r"encoder\.layer\.(\d+)\.", name) for name in self._parameters]
+        found = [re.match(r"encoder\.layer\.(\d+)\.", name) for name in self._given]
         n_layers = 1 + max((int(match[1]) for match in found if match), default=-1)
         self.blocks = tuple(self._block(f"encoder.layer.{i}.") for i in range(n_layers))
 
@@ -130,6 +133,30 @@ class Encoder:
         ValueError
             If a number is not in the vocabulary, or there are more tokens than positions.
         """
+        x = self.embed(ids)
+        maps = []
+        for block in self.blocks:
+            x, weights = block(x, padding)
+            maps.append(weights)
+        return Encoded(x, np.array(maps))
+
+    def embed(self, ids: ArrayLike) -> Array:
+        """Give the rows that enter the first block.
+
+        Parameters
+        ----------
+        ids : array_like of int, shape (..., n)
+
+        Returns
+        -------
+        rows : ndarray, shape (..., n, d_model)
+            For each token the sum of its row and the row of its place, normalised.
+
+        Raises
+        ------
+        ValueError
+            As calling the encoder.
+        """
         numbers = int_array("ids", ids)
         if numbers.ndim == 0 or numbers.shape[-1] > self.n_positions:
             raise ValueError(
@@ -139,14 +166,9 @@ class Encoder:
             raise ValueError(
                 f"ids must be in 0..{len(self._words) - 1}, got {numbers.min()}..{numbers.max()}"
             )
-        x = layer_norm(
+        return layer_norm(
             self._words[numbers] + self._places[: numbers.shape[-1]], *self._norm, eps=EPSILON
         )
-        maps = []
-        for block in self.blocks:
-            x, weights = block(x, padding)
-            maps.append(weights)
-        return Encoded(x, np.array(maps))
 
     def read(self, text: str) -> Reading:
         """Run one text through all blocks.
@@ -181,7 +203,7 @@ class Encoder:
             shift, no gain.
         """
         fresh: dict[str, Array] = {}
-        for name, old in self._parameters.items():
+        for name, old in self.parameters.items():
             if old.ndim == 1:
                 fresh[name] = np.full(old.shape, float(name.endswith("LayerNorm.weight")))
             else:
@@ -191,15 +213,16 @@ class Encoder:
 
     def _parameter(self, name: str, shape: tuple[int, ...]) -> Array:
         """One array of the file; a 0 in `shape` leaves that size open."""
-        if name not in self._parameters:
-            raise ValueError(f"parameters must hold {name!r}, got {len(self._parameters)} others")
-        array = self._parameters[name]
+        if name not in self._given:
+            raise ValueError(f"parameters must hold {name!r}, got {len(self._given)} others")
+        array = self._given[name]
         fits = array.ndim == len(shape) and all(
             wanted in (0, size) for wanted, size in zip(shape, array.shape, strict=True)
         )
         if not fits:
             wanted = ", ".join(str(size or "any") for size in shape)
             raise ValueError(f"parameters[{name!r}] must be ({wanted}), got {array.shape}")
+        self.parameters[name] = array
         return array
 
     def _norm_called(self, name: str) -> tuple[Array, Array]:

@@ -100,6 +100,17 @@ def test_a_text_is_read_with_its_tokens():
     assert_close(reading.weights, ENCODER(IDS).weights)
 
 
+def test_the_rows_that_enter():
+    entered = ENCODER.embed(IDS)
+    _, weights = ENCODER.blocks[0](entered)
+    assert_close(weights, ENCODER(IDS).weights[0])
+
+
+def test_parameters_are_those_in_use():
+    unused = {"pooler.dense.weight": np.zeros((D, D))}
+    assert set(Encoder(PARAMETERS | unused, TOKENIZER, HEADS).parameters) == set(PARAMETERS)
+
+
 def test_padding_has_no_influence():
     ids, lengths = TOKENIZER.batch(["it was tired", "it"])
     batch = ENCODER(ids, padding=padding_mask(lengths, ids.shape[1]))

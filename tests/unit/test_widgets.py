@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from attention_utils import AttentionMap
-from attention_utils.widgets import row_reader
+from attention_utils.widgets import row_bars, row_reader
 from tests.helpers import refuses
 
 WEIGHTS = np.array([[0.5, 0.25, 0.25], [0, 0, 1]])
@@ -59,3 +59,17 @@ def test_the_link_needs_no_kernel(parts):
 def test_one_value_per_key(value):
     with refuses("value", "3"):
         row_reader(AttentionMap(WEIGHTS, ["p", "q"], ["a", "b", "c"]), value)
+
+
+@pytest.mark.parametrize("query", ["<q>", 1, -1])
+def test_bars_of_one_row(query):
+    shown = AttentionMap(WEIGHTS[::-1], ["p", "<q>"], ["a", "$b", "c<"])
+    table = row_bars(shown, query)
+    assert "What &lt;q&gt; reads" in table
+    assert 'class="mathjax_ignore"' in table
+    lines = table.split("<tr>")[2:]
+    for line, token, number, width in zip(
+        lines, ["a", "$b", "c&lt;"], ["0.50", "0.25", "0.25"], [50, 25, 25], strict=True
+    ):
+        assert f">{token}</th><td>{number}</td>" in line
+        assert f"width:{width}.0%" in line

@@ -1,11 +1,8 @@
 """The tokenizer, with a vocabulary small enough to cut words by hand."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from attention_utils.models import wordpiece
 from attention_utils.models.wordpiece import WordPiece
 from tests.helpers import refuses
 
@@ -91,8 +88,3 @@ def test_a_vocabulary_from_a_file(tmp_path):
     # \u2028 ends a line for str.splitlines, and is a token of its own in some vocabularies.
     path.write_text("\n".join([*MARKS, "\u2028", "我"]) + "\n", "utf-8")
     assert WordPiece.from_file(path).vocabulary == (*MARKS, "\u2028", "我")
-
-
-def test_the_example_in_the_docstring():
-    assert doctest.testmod(wordpiece).attempted
-    assert doctest.testmod(wordpiece).failed == 0

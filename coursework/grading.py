@@ -370,7 +370,7 @@ def _squeezed(text):
 
 def _raised(reply, with_words=True):
     """An error as the student's process tells it: untrusted words, cut short or left out."""
-    name, line = in_a_line(reply["error"]), reply.get("line")
+    name, line = in_a_line(reply["error"]) or "Exception", reply.get("line")
     if with_words:
         return Raised(name, in_a_line(reply["text"], 300), line)
     known = name in SILENT or hasattr(builtins, name)

@@ -112,5 +112,5 @@ def _plain_error(reply):
     return {
         "error": str(reply["error"])[:60],
         "text": str(reply.get("text", ""))[:300],
-        "line": line if type(line) is int else None,
+        "line": line if type(line) is int and 0 < line < 10_000 else None,
     }

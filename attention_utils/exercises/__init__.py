@@ -18,6 +18,7 @@ from attention_utils.exercises import (
     chapter_08,
     chapter_09,
     chapter_10,
+    chapter_11,
     chapter_12,
 )
 from attention_utils.exercises.checking import TOLERANCE, Exercise, same, verdict
@@ -35,6 +36,7 @@ EXERCISES: dict[str, Exercise] = {
     **chapter_08.EXERCISES,
     **chapter_09.EXERCISES,
     **chapter_10.EXERCISES,
+    **chapter_11.EXERCISES,
     **chapter_12.EXERCISES,
 }
 

@@ -16,6 +16,7 @@ from attention_utils import (
     AttentionGradients,
     AttentionMap,
     attention_weights,
+    blockwise,
     decoder_self_attention,
     encoder_self_attention,
     entropy,
@@ -117,6 +118,23 @@ def keys_handed_over(query, key, value, **options):
     return attend(query, key, key, **options)
 
 
+def sums_not_rescaled(query, key, value, bias=None, mask=None, *, causal, factor, buffer):
+    """The online softmax, each block relative to its own largest score."""
+    scores = attend(query, key, value, bias=bias, mask=mask, causal=causal, scale=factor).scores
+    total = output = 0
+    for start in range(0, len(key), buffer.shape[1]):
+        block = slice(start, start + buffer.shape[1])
+        largest = scores[:, block].max(axis=-1, keepdims=True)
+        exponentials = np.exp(scores[:, block] - np.where(largest == -np.inf, 0, largest))
+        total = total + exponentials.sum(axis=-1, keepdims=True)
+        output = output + exponentials @ value[block]
+    return output / np.where(total == 0, 1, total)
+
+
+def blocks_without_mask(*arrays, mask=None, right=blockwise._online_softmax, **options):
+    return right(*arrays, **options)
+
+
 def entropy_in_bits(p, axis=-1):
     return entropy(p, axis) / np.log(2)
 
@@ -142,6 +160,7 @@ def anything_is_a_weight(name, weights, axis=-1):
 CH1, CH2, CH3 = "01_why_attention", "02_query_key_value", "03_reading_by_row"
 CH4, CH5, CH6 = "04_variance_and_scale", "05_single_head", "06_multi_head"
 CH7, CH8, CH9 = "07_three_sites", "08_numerics_and_masks", "09_learning_to_attend"
+CH11 = "11_cost_and_long_sequences"
 
 # fmt: off
 TABLE = [
@@ -297,6 +316,23 @@ TABLE = [
           "test_backward.py::test_finite_differences[causal]",
           partial(replace, scaled_dot_product_attention_backward, gradient_not_causal),
           "You went back without the mask: what is hidden must learn nothing."),
+    # Chapter 11
+    other("sums_not_rescaled", CH11, "online-agrees",
+          "test_blockwise.py::test_two_blocks_by_hand",
+          partial(replace, blockwise._online_softmax, sums_not_rescaled),
+          "You added sums that belong to different largest scores: rescale the old ones first."),
+    other("blocks_without_mask", CH11, "window-lost",
+          "test_blockwise.py::test_every_option",
+          partial(replace, blockwise._online_softmax, blocks_without_mask),
+          "You forgot the mask in the blocks: each block needs its part of it."),
+    other("cache_from_the_wrong_corner", CH11, "cache-steps",
+          "test_attention_values.py::test_causal_equals_causal_mask",
+          partial(plant_switches, ATTENTION, causal_edge="upper left"),
+          "You counted the causal mask from the upper left: the queries are the last positions."),
+    other("causal_ignored", CH11, "prefill-run",
+          "test_attention_values.py::test_the_discriminating_example_with_a_causal_mask",
+          partial(without, "causal"),
+          "You ignored the causal mask: a prompt that is read at once needs it."),
 ]
 # fmt: on
 

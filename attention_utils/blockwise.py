@@ -29,8 +29,11 @@ from attention_utils.attention import (
 # Scores of one block: 1 MiB in float32. That fits into the cache of a core, where the steps after
 # the first find them again, and is large enough for a fast matrix product.
 QUERIES, KEYS = 256, 1024
-# NumPy leaves Python's lock while it computes. Each thread has a block of its own.
-THREADS = min(4, os.cpu_count() or 1)
+# NumPy leaves Python's lock while it computes, so threads can share the work, each with a block of
+# its own. Not where its matrix products use threads themselves, as they do unless told otherwise:
+# two layers of threads wait for each other.
+_told = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS")
+THREADS = min(4, os.cpu_count() or 1) if _told == "1" else 1
 
 # Which batch element, and where its block of queries starts
 Job = tuple[tuple[int, ...], int]

@@ -259,12 +259,13 @@ class _Run:
         for check in checks:
             session = self._start(cells) if lost < patience else None
             if session is None:
-                why = "calls before it did not end" if lost else "the notebook could not be run"
+                why = "calls before it took too long" if lost else "the notebook could not be run"
                 got[check.name] = Raised("NotRun", f"not run: {why}")
                 continue
             message = {"op": question.kind, "name": question.name}
             if question.kind == "call":
                 message |= {"args": check.args, "kwargs": check.kwargs, "given": question.given}
+            start = time.monotonic()
             try:
                 reply = session.ask(message, self.limits.call, self._serve(question))
             except SessionError as error:
@@ -277,10 +278,10 @@ class _Run:
                 got[check.name] = _raised(reply, not self.grader.retries)
                 if reply["error"] == "TimeUp":  # it may have been stopped in mid-sentence
                     self._close(cells)
-                    lost += 1
             else:
                 got[check.name] = settled(question, reply.get("value"))
                 changed |= reply.get("changed") is True
+            lost += time.monotonic() - start > 0.9 * self.limits.call  # asleep is lost as well
         return got, changed
 
     def _serve(self, question):

@@ -121,6 +121,14 @@ def test_cells_that_sleep_share_one_limit(monkeypatch):
     assert scores == [26, 0]
 
 
+def test_a_function_that_sleeps_is_not_waited_for_again_and_again():
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(5, 1))
+    slow = "def softmax(x, axis=-1):\n    import time\n    time.sleep(1.2)\n    return x\n"
+    questions, _ = graded(grader, softmax=slow)
+    not_run = ["not run" in check["message"] for check in questions["softmax"]["checks"]]
+    assert not_run == [False, False, False, False, True]
+
+
 THREE_GUESSES = """
 def softmax(x, axis=-1):
     if "attention" in globals():

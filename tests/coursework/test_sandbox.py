@@ -54,7 +54,9 @@ def box(request):
 
 def test_every_forbidden_call_is_refused(box):
     numbers = {name: n[COLUMN] for name, n in sandbox.FORBIDDEN_CALLS.items() if n[COLUMN]}
-    assert len(numbers) > 30
+    assert {"vmsplice", "process_vm_writev", "pidfd_getfd", "inotify_init1", "mkdirat"} <= {
+        *numbers
+    }
     allowed = answers(
         box,
         f"answer = [k for k, n in {numbers}.items() if not refused(n, -1, 0, 0, 0, 0, 0)]",

@@ -6,7 +6,19 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from website import api, cards, figures, maps, maths, pages, place, search, widgets, writer
+from website import (
+    api,
+    cards,
+    contents,
+    figures,
+    maps,
+    maths,
+    pages,
+    place,
+    search,
+    widgets,
+    writer,
+)
 
 
 def model(name, **state):
@@ -158,6 +170,21 @@ class TestMaps:
 
 def test_a_number_stays_with_its_percent_sign():
     assert writer.PERCENT.sub("_%", "80 %, or %") == "80_%, or %"
+
+
+class TestContents:
+    def test_every_page_is_made_again_when_the_contents_change(self, tmp_path):
+        app = SimpleNamespace(srcdir=tmp_path)
+        env = SimpleNamespace(found_docs={"book/b", "book/a"})
+
+        def outdated(toc):
+            (tmp_path / "_toc.yml").write_text(toc)
+            return contents.outdated(app, env, set(), set(), set())
+
+        assert outdated("one chapter") == ["book/a", "book/b"]
+        assert outdated("one chapter") == []
+        assert outdated("two chapters") == ["book/a", "book/b"]
+        assert outdated("two chapters") == []
 
 
 class TestPlace:

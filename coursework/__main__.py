@@ -45,7 +45,19 @@ def parser():
         "--manual", metavar="CSV", help="scores of written answers: answers.csv, filled in"
     )
     c.add_argument("--canvas", metavar="CSV", help="the gradebook exported from Canvas")
-    c.add_argument("--column", metavar="TITLE", help="title of the column in Canvas")
+    c.add_argument("--moodle", metavar="CSV", help="the grading worksheet downloaded from Moodle")
+    c.add_argument(
+        "--column",
+        metavar="TITLE",
+        help="title of the column for the grade (in Moodle's worksheet: Grade, or what your "
+        "language calls it)",
+    )
+    c.add_argument(
+        "--comments",
+        default="Feedback comments",
+        metavar="TITLE",
+        help="title of the column for comments in Moodle's worksheet (default: %(default)s)",
+    )
     c.add_argument(
         "--any-release",
         action="store_true",

@@ -53,6 +53,10 @@ def grade_folder(job):
     """Grade everything in ``job.folder`` and write tables and pages to ``job.out``."""
     out = Path(job.out)
     assignment = load(job.assignment, job.course, job.assignments)
+    # Read first: a table that cannot be read must not be found out after an hour of grading.
+    scores = tables.read_scores(job.manual) if job.manual else {}
+    roster = tables.read_roster(job.canvas, job.column) if job.canvas else None
+    worksheet = tables.read_worksheet(job.moodle, job.column or "Grade") if job.moodle else None
     if out.resolve().is_relative_to(Path(job.folder).resolve()):
         raise ValueError(f"--out must not lie inside the submissions, got {out}")
     hidden = [assignment.folder, Path(job.folder), out]
@@ -81,10 +85,9 @@ def grade_folder(job):
         else:
             files.write_json(path, result | {"version": _signature(submission, version)})
         _progress(k, len(waiting), submission.student)
-    scores = tables.read_scores(job.manual) if job.manual else {}
-    roster = tables.read_roster(job.canvas) if job.canvas else None
     results = _results(out, {s.student for s in found})
-    write_all(out, results, scores, roster, job.column or job.assignment.upper())
+    write_all(out, results, scores)
+    write_uploads(out, results, roster, worksheet, job)
     if not_now:
         raise SandboxError(
             f"the sandbox did not start for {', '.join(not_now)}, who are not in the tables. Give "
@@ -106,7 +109,33 @@ def refuse_other_release(assignment, found):
         )
 
 
-def write_all(out, results, scores, roster, column):
+def write_uploads(out, results, roster, worksheet, job):
+    """Tables for platforms."""
+    if worksheet is None:
+        files.write(out / "moodle.csv", tables.moodle(results))
+    else:
+        grade, comments = job.column or "Grade", job.comments
+        if comments not in worksheet[0]:
+            print(
+                f"{job.moodle} has no column {comments!r}, so there are no comments in moodle.csv; "
+                "--comments TITLE says which column they belong in",
+                file=sys.stderr,
+            )
+        _name_missing(tables.not_in_worksheet(results, worksheet), job.moodle)
+        text = tables.moodle_worksheet(results, worksheet, grade, comments)
+        files.write(out / "moodle.csv", text)
+    if roster is not None:
+        _name_missing(tables.not_in_roster(results, roster), job.canvas)
+    column = job.column or job.assignment.upper()
+    files.write(out / "canvas.csv", tables.canvas(results, column, roster))
+
+
+def _name_missing(students, path):
+    if students:
+        print(f"not in {path}, so not in the table: {', '.join(students)}", file=sys.stderr)
+
+
+def write_all(out, results, scores):
     """Tables and pages of all results there are so far."""
     for result in results:
         for written in result["written"]:
@@ -127,8 +156,6 @@ def write_all(out, results, scores, roster, column):
             f"{' '.join(key)}: no score, the answer is not the one that was read", file=sys.stderr
         )
     files.write(out / "grades.csv", tables.grades(results))
-    files.write(out / "moodle.csv", tables.moodle(results))
-    files.write(out / "canvas.csv", tables.canvas(results, column, roster))
     if any(result["written"] for result in results):
         files.write(out / "answers.csv", tables.answers(results))
     files.write(out / "summary.html", pages.class_summary(results))

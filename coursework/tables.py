@@ -1,14 +1,24 @@
 """Grades as tables: for people, for Moodle, for Canvas, and the answers to read."""
 
+import codecs
 import csv
 import hashlib
 import io
 import re
 from html import escape
+from pathlib import Path
 
 # A sign that begins a cell, also for a program that parts cells at semicolons or tabs.
 FORMULA = re.compile(r"((?:^|[;\t\r\n])\"*)(?=[=+@-])")
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+MOODLE_COLUMNS = (
+    "Identifier",
+    "Full name",
+    "Grade",
+    "Maximum Grade",
+    "Last modified (grade)",  # Moodle refuses a worksheet without it; it may be empty
+    "Feedback comments",
+)
 
 
 def total(result):
@@ -80,12 +90,44 @@ def grades(results):
 
 def moodle(results):
     """Moodle's offline grading worksheet; Identifier comes from the names of its download."""
-    rows = [["Identifier", "Full name", "Grade", "Maximum Grade", "Feedback comments"]]
+    rows = [MOODLE_COLUMNS]
     for r in results:
         identifier = f"Participant {r['moodle']}" if r["moodle"] else r["student"]
-        told = escape(summary(r))  # a comment there is HTML
-        rows.append([identifier, r["name"], _number(total(r)), _number(possible(r)), told])
+        number, most = _number(total(r)), _number(possible(r))
+        rows.append([identifier, r["name"], number, most, "", _comment(r)])
     return _text(rows)
+
+
+def moodle_worksheet(results, worksheet, grade, comments):
+    """The worksheet that Moodle itself gave out, with grades and comments filled in.
+
+    Parameters
+    ----------
+    results : list of dict
+    worksheet : list of list of str
+        All its rows. Titles and every other cell stay as they are, in whatever language.
+    grade, comments : str
+        Titles of the two columns; without a column of comments there are none.
+    """
+    head, *people = worksheet
+    by_number = {r["moodle"]: r for r in results if r["moodle"]}
+    for row in people:
+        number = re.search(r"\d*$", row[0].strip())[0]  # "Participant 4711", in any language
+        if found := by_number.get(number):
+            row[head.index(grade)] = _number(total(found))
+            if comments in head:
+                row[head.index(comments)] = _harmless(_comment(found))
+    return _written([head, *people])
+
+
+def not_in_worksheet(results, worksheet):
+    """Names of graded people who have no row in Moodle's worksheet."""
+    numbers = {re.search(r"\d*$", row[0].strip())[0] for row in worksheet[1:]}
+    return [r["student"] for r in results if not r["moodle"] or r["moodle"] not in numbers]
+
+
+def _comment(result):
+    return escape(summary(result))  # a comment in Moodle is HTML
 
 
 def canvas(results, column, roster=None):
@@ -114,17 +156,27 @@ def canvas(results, column, roster=None):
                 ]
             )
         return _text(rows)
-    by_id = {r["canvas"]: r for r in results if r["canvas"]}
-    by_login = {r["student"]: r for r in results if not r["canvas"]}
-    for person in roster:
-        if not (person.get("ID") or "").strip().isdigit():
-            continue  # Canvas's "Points Possible" row
-        login = (person.get("SIS Login ID") or "").strip()
-        found = by_id.get(person["ID"].strip()) or by_login.get(login)
+    for person, found in _matched(results, roster):
         rows.append(
             [*(person.get(c, "") for c in CANVAS_COLUMNS), _number(total(found)) if found else ""]
         )
     return _text(rows)
+
+
+def _matched(results, roster):
+    """Pairs of a person of Canvas's export and their result, or None."""
+    by_id = {r["canvas"]: r for r in results if r["canvas"]}
+    by_login = {r["student"]: r for r in results if not r["canvas"]}
+    for person in roster:
+        if (person.get("ID") or "").strip().isdigit():  # not Canvas's "Points Possible" row
+            login = (person.get("SIS Login ID") or "").strip()
+            yield person, by_id.get(person["ID"].strip()) or by_login.get(login)
+
+
+def not_in_roster(results, roster):
+    """Names of graded people who have no row in Canvas's export."""
+    there = [found["student"] for _, found in _matched(results, roster) if found]
+    return [r["student"] for r in results if r["student"] not in there]
 
 
 def answers(results):
@@ -171,12 +223,48 @@ def read_scores(path):
     return found
 
 
-def read_roster(path):
-    """Rows of a gradebook exported from Canvas."""
-    with open(path, newline="", encoding="utf-8-sig") as stream:
-        rows = list(csv.DictReader(stream))
-    if not rows or "ID" not in rows[0]:
+def read_roster(path, column=None):
+    """Rows of a gradebook exported from Canvas, which has this column."""
+    head, *rows = read_rows(path)
+    if "ID" not in head:
         raise ValueError(f"{path} needs the columns of a Canvas gradebook, above all ID")
+    if column is not None and column not in head:
+        raise ValueError(f"{path} has no column {column!r}: {', '.join(head)}")
+    return [dict(zip(head, row, strict=False)) for row in rows]
+
+
+def read_worksheet(path, grade):
+    """Rows of a grading worksheet downloaded from Moodle."""
+    rows = read_rows(path)
+    if grade not in rows[0]:
+        raise ValueError(
+            f"{path} has no column {grade!r}; --column TITLE says which one is for the grade: "
+            + ", ".join(rows[0])
+        )
+    return [row + [""] * (len(rows[0]) - len(row)) for row in rows]
+
+
+def read_rows(path):
+    """Rows of a table as platforms and spreadsheets save it, without empty ones.
+
+    Separated by commas, semicolons or tabs; in UTF-8, UTF-16 or what Windows takes for Latin-1.
+    """
+    raw = Path(path).read_bytes()
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = raw.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = raw.decode("cp1252", errors="replace")
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    except csv.Error as error:
+        raise ValueError(f"{path} is no table that can be read: {error}") from None
+    rows = [row for row in rows if any(row)]
+    if not rows:
+        raise ValueError(f"{path} is empty")
     return rows
 
 
@@ -200,8 +288,14 @@ def _number(x):
 
 def _text(rows):
     """CSV in which no name and no answer can become a formula, whatever takes it apart where."""
+    return _written([[_harmless(cell) for cell in row] for row in rows])
+
+
+def _harmless(cell):
+    return FORMULA.sub(r"\1'", "" if cell is None else str(cell))
+
+
+def _written(rows):
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\r\n")
-    for row in rows:
-        writer.writerow([FORMULA.sub(r"\1'", "" if cell is None else str(cell)) for cell in row])
+    csv.writer(stream, lineterminator="\r\n").writerows(rows)
     return stream.getvalue()

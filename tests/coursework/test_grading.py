@@ -321,8 +321,8 @@ def test_a_score_is_for_the_answer_that_was_read(folder, tmp_path, capsys):
 def test_canvas_rows_follow_the_roster(folder, tmp_path):
     roster = tmp_path / "roster.csv"
     roster.write_text(
-        "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
-        '"Berg, Ann",17,s17,ann,1\n"Fox, Fay",18,s18,fay,1\n',
+        "Student,ID,SIS User ID,SIS Login ID,Section,A1 (99)\n    Points Possible,,,,,30\n"
+        '"Berg, Ann",17,s17,ann,1,\n"Fox, Fay",18,s18,fay,1,\n',
         "utf-8",
     )
     out = tmp_path / "out"

@@ -49,6 +49,18 @@ def run_visible_checks(assignment):
     for question in assignment.questions:
         if question.name not in space:
             raise ReleaseError(f"{assignment.name}: no solution cell defines {question.name}")
+    asked = {cell.name for cell in source.cells(assignment.text) if cell.role == "answer"}
+    read = {written.name for written in assignment.written}
+    for name in sorted(asked - read):
+        raise ReleaseError(
+            f"{assignment.name}.md has the fence \"answer {name}\", but {assignment.name}.py no "
+            f"Written({name!r}, points, rubric): what students write there would be lost"
+        )
+    for name in sorted(read - asked):
+        raise ReleaseError(
+            f"{assignment.name}.py has Written({name!r}, ...), but {assignment.name}.md no fence "
+            f'"answer {name}" to write in'
+        )
     return space
 
 

@@ -19,6 +19,7 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 STUB = "raise NotImplementedError"
 ANSWER_STUB = "*Write your answer here.*"
 FENCE = re.compile(r"```(?:python (setup|solution|check)|(answer))(?: (\w+))?$")
+ALMOST = re.compile(r"\s*```+\s*(python\s+(setup|solution|check)|answer)\b")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def cells(text):
         if role is None and (fence := FENCE.match(line)):
             close()
             role, name = fence[1] or fence[2], fence[3]
+        elif role is None and ALMOST.match(line):  # as text it would show the solution
+            raise ValueError(f"{line!r} is no cell: ```python solution NAME, ```answer NAME")
         elif role is not None and line == "```":
             close()
             role = name = None

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from coursework import release, selftest, source
-from coursework.model import OWN, load
+from coursework.grading import Grader
+from coursework.model import OWN, Written, load
 from coursework.sandbox import Bubblewrap
 
 NAMES = sorted(path.parent.name for path in OWN.glob("*/*.md"))
@@ -138,6 +139,23 @@ def test_a_source_with_a_gap_is_refused():
         release.release(replace(assignment, text=assignment.text + "\n<<missing>>"))
     with pytest.raises(FileNotFoundError, match="assignments there"):
         load("a99")
+
+
+def test_an_answer_that_nobody_would_read_is_refused():
+    a1 = load("a1")
+    more = replace(a1, text=a1.text + "\n```answer gradient\nBecause.\n```\n")
+    with pytest.raises(release.ReleaseError, match="answer gradient.*Written.'gradient', points"):
+        release.release(more)
+    with pytest.raises(release.ReleaseError, match="answer gradient"):
+        Grader(more, Bubblewrap([a1.folder]))
+    with pytest.raises(release.ReleaseError, match="no fence"):
+        release.release(replace(a1, written=(*a1.written, Written("gradient", 1, "1 for it"))))
+
+
+@pytest.mark.parametrize("fence", ["```answer why-so", "```answer  why", " ```python solution f"])
+def test_a_fence_with_a_slip_is_refused_and_not_shown_as_text(fence):
+    with pytest.raises(ValueError, match="is no cell"):
+        source.cells(f"{fence}\nThe secret.\n```\n")
 
 
 @pytest.mark.parametrize("key", [None, *KEYS])

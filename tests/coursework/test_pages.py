@@ -43,6 +43,15 @@ def test_the_assignment_of_the_instructors_page_works_as_printed(tmp_path, capsy
     for key in ("one", "two"):
         assignment = load("a9", key, tmp_path)
         assert selftest.selftest(assignment, Bubblewrap([tmp_path])) == []
+    (tmp_path / "a9" / "a9.md").write_text(f"{text}\n```answer why\nBecause.\n```\n", "utf-8")
+    for refused in (["selftest", *where], ["release", *where, "--out", str(tmp_path)]):
+        capsys.readouterr()
+        assert command.main(refused) == 2
+        assert 'the fence "answer why"' in capsys.readouterr().err
+    declared = re.search(r"^```python\n([^`]*Written[^`]*)^```$", page, re.M)[1]
+    code = f"{code}\n{declared}".replace('"written": []', '"written": written')
+    (tmp_path / "a9" / "a9.py").write_text(code, "utf-8")
+    assert command.main(["selftest", *where]) == 0
 
 
 def test_points_and_minutes_on_the_instructors_page():

@@ -136,7 +136,14 @@ def run_grade(options):
     """Grade a folder."""
     options.out = options.out or f"graded/{options.assignment}"
     results = batch.grade_folder(options)
-    print(f"{tables.counted(len(results), 'submission')}: {Path(options.out) / 'summary.html'}")
+    out = Path(options.out)
+    print(f"{tables.counted(len(results), 'submission')}: {out / 'summary.html'}")
+    if unread := sum(map(tables.unread, results)):
+        print(
+            f"{tables.counted(unread, 'answer')} in words to be read, in {out / 'answers.csv'}: no "
+            "total has points for them. Before you upload anything, fill in the scores and grade "
+            "again with --manual."
+        )
 
 
 def run_export(options):

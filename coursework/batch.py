@@ -17,6 +17,8 @@ from coursework.model import load
 from coursework.sandbox import Bubblewrap, SandboxError, Unprotected
 from coursework.session import Session, SessionError
 
+STORED = {"results": "json", "feedback": "html"}  # one file a person in each
+ASIDE = "put_aside"
 MEMORY = 4 * 2**30  # bytes of address space for a process of the grader
 UNSAFE = (
     "--unsafe: student code runs as you, on this machine. It can read your files, other\n"
@@ -78,15 +80,24 @@ def grade_folder(job):
     arguments = (job.assignment, job.course, job.assignments, box, limits)
     not_now = []
     for k, (submission, result) in enumerate(_graded(waiting, job.jobs, arguments), 1):
-        path = out / "results" / f"{submission.student}.json"
         if result is None:
             not_now.append(submission.student)
-            path.unlink(missing_ok=True)
+            put_aside(out, {submission.student})
         else:
+            keep_scores(result, _stored(out, submission.student))
+            path = out / "results" / f"{submission.student}.json"
             files.write_json(path, result | {"version": _signature(submission, version)})
         _progress(k, len(waiting), submission.student)
+    if left := gone(out, found):
+        put_aside(out, left)
+        print(
+            f"no longer in {job.folder}: {', '.join(left)}; their pages are now in {out / ASIDE}",
+            file=sys.stderr,
+        )
     results = _results(out, {s.student for s in found})
-    write_all(out, results, scores)
+    for said in tables.give_scores(results, scores, job.manual):
+        print(said, file=sys.stderr)
+    write_all(out, results)
     write_uploads(out, results, roster, worksheet, job)
     if not_now:
         raise SandboxError(
@@ -94,6 +105,39 @@ def grade_folder(job):
             "the same command again: only they will be graded."
         )
     return results
+
+
+def keep_scores(result, before):
+    """What a person gave to an answer holds as long as it is the same answer; else say so."""
+    earlier = {w["name"]: w for w in before.get("written", []) if w["answer"]}
+    for written in result["written"]:
+        old = earlier.get(written["name"])
+        if old is None or old["score"] is None:
+            continue
+        if old["answer"] == written["answer"] and old["score"] <= written["max_score"]:
+            written["score"], written["comment"] = old["score"], old["comment"]
+        else:
+            print(
+                f"{result['student']} {written['name']}: the answer or its points have changed; "
+                f"the {old['score']:g} points given before are not kept",
+                file=sys.stderr,
+            )
+
+
+def put_aside(out, students):
+    """Move what is stored of these people where no table and no upload finds it."""
+    for student in students:
+        for kind, suffix in STORED.items():
+            path = out / kind / f"{student}.{suffix}"
+            if path.exists():
+                (out / ASIDE / kind).mkdir(parents=True, exist_ok=True)
+                path.replace(out / ASIDE / kind / path.name)
+
+
+def gone(out, found):
+    """People of whom something is stored and who are no longer in the folder."""
+    stored = {p.stem for kind, suffix in STORED.items() for p in (out / kind).glob(f"*.{suffix}")}
+    return sorted(stored - {submission.student for submission in found})
 
 
 def refuse_other_release(assignment, found):
@@ -135,26 +179,11 @@ def _name_missing(students, path):
         print(f"not in {path}, so not in the table: {', '.join(students)}", file=sys.stderr)
 
 
-def write_all(out, results, scores):
+def write_all(out, results):
     """Tables and pages of all results there are so far."""
     for result in results:
-        for written in result["written"]:
-            if (key := (result["student"], written["name"])) in scores:
-                score, comment, version = scores[key]
-                if version != tables.version(written["answer"]):
-                    continue
-                del scores[key]
-                if not 0 <= score <= written["max_score"]:
-                    raise ValueError(
-                        f"{' '.join(key)}: {score:g} points of {written['max_score']:g}"
-                    )
-                written["score"], written["comment"] = score, comment
         files.write_json(out / "results" / f"{result['student']}.json", result)
         files.write(out / "feedback" / f"{result['student']}.html", pages.feedback(result))
-    for key in sorted(scores):
-        print(
-            f"{' '.join(key)}: no score, the answer is not the one that was read", file=sys.stderr
-        )
     files.write(out / "grades.csv", tables.grades(results))
     if any(result["written"] for result in results):
         files.write(out / "answers.csv", tables.answers(results))
@@ -228,11 +257,21 @@ def _signature(submission, version):
 
 def _done(out, submission, version):
     """The stored result, if it is of these very bytes."""
-    try:
-        result = json.loads((out / "results" / f"{submission.student}.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return None
+    result = _read(out / "results" / f"{submission.student}.json")
     return result if result.get("version") == _signature(submission, version) else None
+
+
+def _stored(out, student):
+    """What is stored of somebody, maybe put aside; {} if nothing is."""
+    name = f"{student}.json"
+    return _read(out / "results" / name) or _read(out / ASIDE / "results" / name)
+
+
+def _read(path):
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
 
 
 def _results(out, students):

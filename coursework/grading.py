@@ -80,7 +80,12 @@ class Grader:
             finally:
                 run.close()
             result["cells"] = [
-                {"cell": number + 1, "error": text} for number, text in sorted(run.errors.items())
+                {
+                    "cell": number + 1,
+                    "error": text,
+                    "defines": sorted(submissions.defined(code[number]) & self.names),
+                }
+                for number, text in sorted(run.errors.items())
             ]
         result["questions"] = questions
         result["written"] = [

@@ -44,7 +44,8 @@ def feedback(result):
             f"<h2><code>{_e(q['name'])}</code>: {_points(q['score'])} of "
             f"{_points(q['max_score'])}</h2>"
         )
-        h += [f"<p class=said>{_e(sentence)}</p>" for sentence in q["feedback"]]
+        reasons = q["feedback"] or filter(None, [tables.stopped(result, q)])
+        h += [f"<p class=said>{_e(sentence)}</p>" for sentence in reasons]
         if q["note"]:
             h.append(f"<p>Note: {_e(q['note'])}.</p>")
         if not result["reason"]:

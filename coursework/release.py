@@ -53,7 +53,7 @@ def run_visible_checks(assignment):
     read = {written.name for written in assignment.written}
     for name in sorted(asked - read):
         raise ReleaseError(
-            f"{assignment.name}.md has the fence \"answer {name}\", but {assignment.name}.py no "
+            f'{assignment.name}.md has the fence "answer {name}", but {assignment.name}.py no '
             f"Written({name!r}, points, rubric): what students write there would be lost"
         )
     for name in sorted(read - asked):

@@ -7,9 +7,11 @@ import io
 import re
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 # A sign that begins a cell, also for a program that parts cells at semicolons or tabs.
 FORMULA = re.compile(r"((?:^|[;\t\r\n])\"*)(?=[=+@-])")
+MISSING = ("no function ", "nothing ")  # how a message begins that finds no such name
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE_COLUMNS = (
     "Identifier",
@@ -197,7 +199,7 @@ def answers(results):
                         w["answer"],
                     ]
                 )
-    return _text(rows)
+    return "\ufeff" + _text(rows)  # or a spreadsheet on Windows takes UTF-8 for something else
 
 
 def version(answer):
@@ -205,22 +207,57 @@ def version(answer):
     return "v" + hashlib.sha256(answer.encode(errors="replace")).hexdigest()[:12]
 
 
+class Score(NamedTuple):
+    """What a person gave to one answer, and in which row it stands."""
+
+    score: float
+    comment: str
+    version: str
+    row: int
+
+
 def read_scores(path):
-    """(student, question) -> (score, comment, version), from the table that `answers` makes."""
-    with open(path, newline="", encoding="utf-8-sig") as stream:
-        rows = list(csv.DictReader(stream))
-    found = {}
-    for line, row in enumerate(rows, 2):
-        try:
-            score = (row["score"] or "").strip()
-            if score:
-                key = row["student"], row["question"]
-                found[key] = float(score), row["comment"] or "", row["version"]
-        except KeyError as error:
-            raise ValueError(f"{path} has no column {error}") from None
-        except ValueError:
-            raise ValueError(f"{path}, line {line}: the score {score!r} is no number") from None
+    """(student, question) -> `Score`, from the table that `answers` makes."""
+    head, *rows = read_rows(path)
+    if missing := [c for c in ("student", "question", "score", "version") if c not in head]:
+        raise ValueError(f"{path} has no column {', '.join(missing)}: {', '.join(head)}")
+    found, bad = {}, []
+    for number, cells in enumerate(rows, 2):
+        row = dict.fromkeys(head, "") | dict(zip(head, cells, strict=False))
+        if score := row["score"].strip():
+            try:
+                points = float(score.replace(",", "."))
+            except ValueError:
+                bad.append(f"row {number}: the score {score!r} is no number")
+                continue
+            key = row["student"].strip(), row["question"].strip()
+            found[key] = Score(points, row.get("comment", ""), row["version"].strip(), number)
+    if bad:
+        raise ValueError(f"{path}, {'; '.join(bad)}")
     return found
+
+
+def give_scores(results, scores, path):
+    """Write the scores of ``path`` into the results; returns why some could not be given."""
+    students = {r["student"] for r in results}
+    answers = {(r["student"], w["name"]): w for r in results for w in r["written"]}
+    lost, bad = [], []
+    for key, given in sorted(scores.items()):
+        label, written = " ".join(key), answers.get(key)
+        if key[0] not in students:
+            lost.append(f"{label}: no score, nobody of that name is graded")
+        elif written is None:
+            lost.append(f"{label}: no score, no question in words has that name")
+        elif given.version != version(written["answer"]):
+            lost.append(f"{label}: no score, the answer is not the one that was read")
+        elif not 0 <= given.score <= written["max_score"]:
+            most = _number(written["max_score"])
+            bad.append(f"row {given.row}: {label}: {given.score:g} points of {most}")
+        else:
+            written["score"], written["comment"] = given.score, given.comment
+    if bad:
+        raise ValueError(f"{path}, {'; '.join(bad)}")
+    return lost
 
 
 def read_roster(path, column=None):
@@ -268,18 +305,42 @@ def read_rows(path):
     return rows
 
 
+def stopped(result, question):
+    """Why a question finds nothing under its name: the cells that should define it stopped."""
+    if not any(c["message"].startswith(MISSING) for c in question["checks"]):
+        return ""
+    cells = [c for c in result["cells"] if question["name"] in c["defines"]]
+    return " ".join(_sentence(f"cell {c['cell']} stopped: {c['error']}") for c in cells)
+
+
 def summary(result):
     """Feedback in a few sentences, for a platform's comment field."""
     if result["reason"]:
-        return result["reason"]
-    lines = []
+        return _sentence(result["reason"])
+    lines, said = [_sentence(note) for note in result["notes"]], {}
     for q in result["questions"]:
-        said = " ".join(q["feedback"])
-        if not said and q["score"] < q["max_score"]:
-            said = next(c["message"] for c in q["checks"] if not c["passed"])
-        if said:
-            lines.append(f"{q['name']} ({q['score']:g} of {q['max_score']:g}): {said}")
-    return " ".join(lines) or "Everything that is checked is right."
+        if q["score"] < q["max_score"]:
+            why = " ".join(q["feedback"]) or stopped(result, q)
+            why = why or next(c["message"] for c in q["checks"] if not c["passed"])
+            label = f"{q['name']} ({_number(q['score'])} of {_number(q['max_score'])})"
+            said.setdefault(_sentence(why), []).append(label)
+    lines += [f"{', '.join(labels)}: {why}" for why, labels in said.items()]
+    if not said:
+        lines.append("Everything that is checked is right.")
+    for w in result["written"]:
+        if w["score"] is None:
+            lines.append(f"{w['name']}, in words: not read yet, its points are still to come.")
+        elif w["comment"] or w["score"] < w["max_score"]:
+            points = f"({_number(w['score'])} of {_number(w['max_score'])})"
+            comment = w["comment"] or ("" if w["answer"] else "no answer")
+            lines.append(f"{w['name']}, in words {points}: {comment}".removesuffix(": "))
+    return " ".join(map(_sentence, lines))
+
+
+def _sentence(text):
+    """Text that can stand beside another sentence."""
+    text = str(text).strip()
+    return text if text.endswith((".", "!", "?", ":", "\u2026")) else text + "."
 
 
 def _number(x):

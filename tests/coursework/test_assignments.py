@@ -144,7 +144,7 @@ def test_a_source_with_a_gap_is_refused():
 def test_an_answer_that_nobody_would_read_is_refused():
     a1 = load("a1")
     more = replace(a1, text=a1.text + "\n```answer gradient\nBecause.\n```\n")
-    with pytest.raises(release.ReleaseError, match="answer gradient.*Written.'gradient', points"):
+    with pytest.raises(release.ReleaseError, match=r"answer gradient.*Written.'gradient', points"):
         release.release(more)
     with pytest.raises(release.ReleaseError, match="answer gradient"):
         Grader(more, Bubblewrap([a1.folder]))

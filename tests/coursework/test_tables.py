@@ -7,7 +7,10 @@ import json
 import pytest
 
 from coursework import __main__ as command
+from coursework import pages, release, submissions, tables
+from coursework.grading import Grader
 from coursework.model import load
+from coursework.sandbox import Bubblewrap
 from tests.coursework import handed_in
 
 A1 = load("a1")
@@ -100,3 +103,153 @@ def test_people_who_are_not_in_the_export_of_canvas_are_named(folder, capsys):
     assert f"not in {path}, so not in the table: Ada_Lovelace~4711, Cem_Y~13" in (
         capsys.readouterr().err
     )
+
+
+# ---------------------------------------------------------------- answers in words
+
+
+def filled(out, path, separator=",", encoding="utf-8", **more):
+    """answers.csv as somebody saves it who has filled it in."""
+    head, *rows = read(out / "answers.csv")
+    rows = [list((dict(zip(head, row, strict=True)) | more).values()) for row in rows]
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=separator).writerows([head, *rows])
+    path.write_bytes(stream.getvalue().encode(encoding))
+    return str(path)
+
+
+def column(path, title):
+    head, *rows = read(path)
+    return [row[head.index(title)] for row in rows]
+
+
+def test_grade_says_that_answers_wait_before_anything_is_uploaded(folder, capsys):
+    _, out = run(folder)
+    said = capsys.readouterr().out
+    assert f"2 answers in words to be read, in {out / 'answers.csv'}" in said
+    assert "--manual" in said
+    comments = column(out / "moodle.csv", "Feedback comments")
+    assert all("not read yet" in comment for comment in comments)
+    manual = filled(out, folder.parent / "m.csv", score="3", comment="Say why, not only that")
+    assert run(folder, "--manual", manual)[0] == 0
+    assert "in words to be read" not in capsys.readouterr().out
+    comment = column(out / "moodle.csv", "Feedback comments")[0]
+    assert comment == (
+        "Everything that is checked is right. variance, in words (3 of 4): Say why, not only that."
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_answers_come_back_as_any_spreadsheet_saves_them(folder, separator, encoding):
+    _, out = run(folder)
+    assert (out / "answers.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    text = {"score": "3,5", "comment": "Schön – très bien"}
+    manual = filled(out, folder.parent / "m.csv", separator, encoding, **text)
+    assert run(folder, "--manual", manual)[0] == 0
+    assert column(out / "grades.csv", "total") == ["29.5", "29.5"]
+    assert all("Schön – très bien" in c for c in column(out / "moodle.csv", "Feedback comments"))
+
+
+def test_all_bad_rows_of_a_table_are_named_with_its_name(folder, capsys):
+    _, out = run(folder)
+    path = folder.parent / "m.csv"
+    manual = filled(out, path, score="good")
+    assert run(folder, "--manual", manual)[0] == 2
+    said = capsys.readouterr().err
+    assert f"{path}, row 2: the score 'good' is no number; row 3: the score" in said
+    manual = filled(out, path, score="9")
+    assert run(folder, "--manual", manual)[0] == 2
+    said = capsys.readouterr().err
+    assert f"{path}, row 2: Ada_Lovelace~4711 variance: 9 points of 4; row 3: Cem" in said
+    path.write_text("student;score\r\na;1\r\n", "utf-8")
+    assert run(folder, "--manual", manual)[0] == 2
+    assert f"{path} has no column question, version" in capsys.readouterr().err
+    path.write_text("", "utf-8")
+    assert run(folder, "--manual", manual)[0] == 2
+    assert f"{path} is empty" in capsys.readouterr().err
+
+
+def test_a_score_for_nobody_says_so(folder, capsys):
+    _, out = run(folder)
+    manual = filled(out, folder.parent / "m.csv", student="eve", score="3")
+    assert run(folder, "--manual", manual)[0] == 0
+    assert "eve variance: no score, nobody of that name is graded" in capsys.readouterr().err
+    manual = filled(out, folder.parent / "m.csv", question="why", score="3")
+    assert run(folder, "--manual", manual)[0] == 0
+    assert "no question in words has that name" in capsys.readouterr().err
+
+
+def test_scores_survive_a_regrade_and_are_never_lost_in_silence(folder, capsys):
+    _, out = run(folder)
+    run(folder, "--manual", filled(out, folder.parent / "m.csv", score="3", comment="Fine."))
+    assert run(folder, "--call-seconds", "4")[0] == 0  # which grades everybody again
+    assert column(out / "grades.csv", "total") == ["29", "29"]
+    assert "Fine." in (out / "feedback" / "Cem_Y~13.html").read_text("utf-8")
+    ada = next(folder.glob("Ada*")) / "a1.ipynb"
+    ada.write_text(json.dumps(handed_in.solved(A1, variance="Because.")), "utf-8")
+    capsys.readouterr()
+    assert run(folder)[0] == 0
+    assert "Ada_Lovelace~4711 variance: the answer or its points have changed; the 3 points" in (
+        capsys.readouterr().err
+    )
+    assert column(out / "grades.csv", "total") == ["26", "29"]
+
+
+def test_pages_of_people_who_are_gone_are_put_aside_and_come_back(folder, capsys):
+    _, out = run(folder)
+    run(folder, "--manual", filled(out, folder.parent / "m.csv", score="3"))
+    top = next(folder.glob("Cem*"))
+    away = top.replace(folder.parent / top.name)
+    capsys.readouterr()
+    assert run(folder)[0] == 0
+    assert f"no longer in {folder}: Cem_Y~13" in capsys.readouterr().err
+    for kind in ("results", "feedback"):
+        assert [p.stem for p in (out / kind).iterdir()] == ["Ada_Lovelace~4711"]
+    assert (out / "put_aside" / "feedback" / "Cem_Y~13.html").exists()
+    away.replace(top)
+    assert run(folder)[0] == 0
+    assert column(out / "grades.csv", "total") == ["29", "29"]
+
+
+# ---------------------------------------------------------------- comments
+
+
+def commented(**replaced):
+    """The comment for Moodle and the page of somebody whose cells are these."""
+    book = json.dumps(handed_in.solved(A1, **replaced)).encode()
+    return said(book)
+
+
+def said(raw):
+    cells, notes, _ = submissions.read(raw)
+    grader = Grader(A1, Bubblewrap([A1.folder]))
+    result = grader.grade(submissions.Submission("ann", "Ann", cells=cells, notes=notes))
+    return tables.summary(result), pages.feedback(result)
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("import torch\ndef softmax(x, axis=-1):\n    return x\n", "torch is not here"),
+        ("def softmax(x, axis=-1)\n    return x\n", "SyntaxError"),
+    ],
+    ids=["import", "syntax"],
+)
+def test_the_reason_why_nothing_is_defined_is_in_the_comment_and_beside_it(cell, reason):
+    comment, page = commented(softmax=cell)
+    assert reason in comment
+    assert "no function" not in comment
+    assert reason in page.partition("<code>softmax</code>")[2]
+
+
+def test_a_comment_says_that_the_file_was_cut_off():
+    raw = json.dumps(handed_in.solved(A1), indent=1).encode()
+    comment, _ = said(raw[: len(raw) // 2])
+    assert "cut off or damaged" in comment
+
+
+def test_the_comment_on_a_blank_notebook_reads_as_a_list():
+    comment, _ = said(release.release(A1).encode())
+    assert comment.startswith("softmax (0 of 5), causal_mask (0 of 3), ")
+    assert comment.endswith("(0 of 1): not written yet. variance, in words (0 of 4): no answer.")

@@ -26,7 +26,8 @@ CELL_LIMIT = 2000
 SOURCE_LIMIT = 2**20  # characters of one cell
 # A student chooses the end of such a name: the first number is the platform's.
 MOODLE = re.compile(r"(.+?)_(\d+)_assignsubmission_\w+?(_.*)?$", re.S)
-CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_(\d+)_.+$", re.S)
+CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_\d+_(.+)$", re.S)
+LATE = re.compile(r"[^_]+_LATE_\d+_\d+_", re.S)
 NOISE = re.compile(
     r"(^|/)(\.ipynb_checkpoints|__MACOSX|\._[^/]*|\.DS_Store|\.git|Thumbs\.db|desktop\.ini)(/|$)"
 )
@@ -102,6 +103,7 @@ class _File:
     order: tuple  # later is larger
     read: Callable  # gives bytes, or raises Unreadable
     size: int = 0  # of these bytes
+    folder: bool = False  # nothing lies in it
 
     @property
     def is_zip(self):
@@ -125,7 +127,8 @@ def collect(where, wanted):
     if not where.is_dir():
         try:
             with zipfile.ZipFile(where) as archive:
-                return _submissions(_without_common_folder(_entries(archive)), wanted)
+                files = _entries(archive) + _empty_folders(archive)
+                return _submissions(_without_common_folder(files), wanted)
         except zipfile.BadZipFile as error:
             raise ValueError(f"{where} cannot be opened: {error}") from None
     return _submissions(_folder(where), wanted)
@@ -148,7 +151,9 @@ def _submissions(files, wanted):
         if not owner.top and numbers[owner.moodle, owner.canvas] > 1:
             submission.moodle = submission.canvas = ""
             submission.notes.append("others have the same number: it is in no platform's table")
-        _choose(submission, group, wanted)
+        if any(LATE.match(file.path) for file in group):
+            submission.notes.append("Canvas marks it as late")
+        _choose(submission, [f for f in group if not f.folder] or group, wanted)
         found.append(submission)
     return found
 
@@ -299,7 +304,7 @@ def _choose(submission, group, wanted):
             cells, notes, made_from = _read_as(PurePosixPath(file.path).suffix.lower(), raw)
         except Exception as error:  # untrusted bytes: whatever goes wrong is the sender's fault
             why = error if isinstance(error, Unreadable) else f"no notebook ({error!r:.80})"
-            reasons.append(f"{in_a_line(file.path)}: {in_a_line(str(why))}")
+            reasons.append(f"{_called(file.path)}: {in_a_line(str(why))}")
             continue
         seen += 1
         names = set().union(*(defined(c.source) for c in cells if c.kind == "code")) & wanted
@@ -314,7 +319,7 @@ def _choose(submission, group, wanted):
         submission.reason = "; ".join(reasons)
         return
     _, file, submission.cells, notes, submission.release = best
-    submission.file = in_a_line(file.path)
+    submission.file = _called(file.path)
     submission.notes += notes
     if seen > 1:
         submission.notes.append(
@@ -322,6 +327,13 @@ def _choose(submission, group, wanted):
             "(it answers most; among equals the latest)"
         )
     submission.notes += [f"left aside: {reason}" for reason in reasons]
+
+
+def _called(path):
+    """A file as whoever handed it in knows it, without what the platform put in front."""
+    top, _, rest = path.partition("/")
+    platform = MOODLE.match(top) or CANVAS.match(top)
+    return in_a_line((rest or (platform[3] or "").lstrip("_") if platform else "") or path)
 
 
 def _read_as(suffix, raw):
@@ -418,8 +430,7 @@ def _entries(archive, zipped=None):
     prefix, order = (f"{zipped.path}/", zipped.order) if zipped else ("", ())
     files = []
     for entry in archive.infolist():
-        parts = PurePosixPath(entry.filename).parts
-        name = "/".join(part for part in parts if part not in ("/", ".."))
+        name = _inside_only(entry.filename)
         if entry.is_dir() or not name or NOISE.search(name):
             continue
         path, later = prefix + name, (*order, entry.date_time, name)
@@ -428,6 +439,22 @@ def _entries(archive, zipped=None):
         else:
             files.append(_File(path, later, partial(_unpacked, archive, entry), entry.file_size))
     return files
+
+
+def _empty_folders(archive):
+    """Folders of a zip in which nothing lies: whoever handed in nothing keeps a row."""
+    names = {_inside_only(e.filename): e.is_dir() for e in archive.infolist()}
+    filled = {parent for name in names if not NOISE.search(name) for parent in _parents(name)}
+    refuse = _refusing("the folder has nothing to grade")
+    return [
+        _File(name, (0, ""), refuse, folder=True)
+        for name, is_folder in sorted(names.items())
+        if is_folder and name and name not in filled and not NOISE.search(name)
+    ]
+
+
+def _inside_only(name):
+    return "/".join(part for part in PurePosixPath(name).parts if part not in ("/", ".."))
 
 
 def _refusing(reason):
@@ -454,7 +481,7 @@ def _unpacked(archive, entry):
 def _without_common_folder(files):
     """Drop a folder that everything lies in, as zipping a folder makes it."""
     tops = {PurePosixPath(f.path).parts[0] for f in files}
-    deep = all(len(PurePosixPath(f.path).parts) + f.is_zip > 2 for f in files)
+    deep = all(len(PurePosixPath(f.path).parts) + (f.is_zip or f.folder) > 2 for f in files)
     if len(tops) == 1 and deep and _owner(*tops).top:
         return [replace(file, path=file.path.split("/", 1)[1]) for file in files]
     return files

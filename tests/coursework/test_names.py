@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import zipfile
 
 import pytest
 
@@ -150,3 +151,33 @@ def test_an_answer_that_nobody_can_see_is_none(nothing):
         submissions.Submission("ann", "Ann", cells=cells)
     )
     assert not answers.get("variance")
+
+
+@pytest.mark.parametrize("common", ["", "all/"])
+def test_an_empty_folder_in_a_zip_keeps_its_row(tmp_path, common):
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for folder in filter(
+            None, (common, f"{common}ann/", f"{common}ann/data/", f"{common}ben/")
+        ):
+            archive.mkdir(folder)
+        archive.writestr(f"{common}ann/a1.ipynb", GOOD)
+        archive.writestr("../", "")
+    ann, ben = submissions.collect(path, NAMES)
+    assert (ann.student, ann.reason, ann.notes) == ("ann", "", [])
+    assert (ben.student, ben.reason) == ("ben", "ben: the folder has nothing to grade")
+
+
+def test_nobody_is_told_the_names_that_a_platform_uses_inside(tmp_path):
+    names = (
+        "Ada Lovelace_4711_assignsubmission_file_/work.ipynb",
+        "Ben X_12_assignsubmission_file_/notes.pdf",
+        "Cem Y_13_assignsubmission_file_photo.png",
+        "hoppergrace_LATE_815_99001_a1-1.ipynb",
+    )
+    ada, ben, cem, grace = collected(tmp_path, *names)
+    assert (ada.file, grace.file) == ("work.ipynb", "a1-1.ipynb")
+    assert ben.reason.startswith("notes.pdf: ")
+    assert cem.reason.startswith("photo.png: ")
+    assert grace.notes == ["Canvas marks it as late"]
+    assert grace.canvas == "815"

@@ -6,8 +6,10 @@ root (Gradescope). `Unprotected` is what ``--unsafe`` means.
 
 import contextlib
 import fcntl
+import itertools
 import os
 import platform
+import select
 import shutil
 import signal
 import struct
@@ -28,8 +30,9 @@ ENVIRONMENT = {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS"
 }
 
 # System calls that a calculation never needs: new processes and threads, sockets, memory outside
-# the memory limit, name spaces, other processes, news of them, new files. Their numbers on x86_64
-# and on aarch64.
+# the memory limit, name spaces, other processes, news of them; files made, moved or cut; and their
+# owners, modes and times, since /dev/null is the machine's own and one for all. Their numbers on
+# x86_64 and on aarch64.
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 FORBIDDEN_CALLS = {
     "shmget": (29, 194),
@@ -41,13 +44,32 @@ FORBIDDEN_CALLS = {
     "vfork": (58, None),
     "semget": (64, 190),
     "msgget": (68, 186),
+    "truncate": (76, 45),
+    "ftruncate": (77, 46),
+    "rename": (82, None),
     "mkdir": (83, None),
+    "rmdir": (84, None),
     "creat": (85, None),
     "link": (86, None),
+    "unlink": (87, None),
     "symlink": (88, None),
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
     "ptrace": (101, 117),
+    "utime": (132, None),
     "mknod": (133, None),
     "mount": (165, 40),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "io_setup": (206, 0),
+    "utimes": (235, None),
     "mq_open": (240, 180),
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -55,18 +77,26 @@ FORBIDDEN_CALLS = {
     "inotify_init": (253, None),
     "mkdirat": (258, 34),
     "mknodat": (259, 33),
+    "fchownat": (260, 54),
+    "futimesat": (261, None),
+    "unlinkat": (263, 35),
+    "renameat": (264, 38),
     "linkat": (265, 37),
     "symlinkat": (266, 36),
+    "fchmodat": (268, 53),
     "unshare": (272, 97),
     "splice": (275, 76),
     "tee": (276, 77),
     "vmsplice": (278, 75),
+    "utimensat": (280, 88),
+    "fallocate": (285, 47),
     "inotify_init1": (294, 26),
     "perf_event_open": (298, 241),
     "fanotify_init": (300, 262),
     "setns": (308, 268),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
+    "renameat2": (316, 276),
     "memfd_create": (319, 279),
     "bpf": (321, 280),
     "execveat": (322, 281),
@@ -77,12 +107,17 @@ FORBIDDEN_CALLS = {
     "openat2": (437, 437),
     "pidfd_getfd": (438, 438),
     "memfd_secret": (447, 447),
+    "fchmodat2": (452, 452),
+    "setxattrat": (463, 463),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
 }
 EQUAL, ANY_BIT = 0x15, 0x45  # tests of the filter
+NAMELESS = os.O_TMPFILE & ~os.O_DIRECTORY  # a new file without a name
 # Forbidden with some arguments only: numbers, which argument, test, values.
 FORBIDDEN_ARGUMENTS = {
-    "open": ((2, None), 1, ANY_BIT, (os.O_CREAT,)),
-    "openat": ((257, 56), 2, ANY_BIT, (os.O_CREAT,)),
+    "open": ((2, None), 1, ANY_BIT, (os.O_CREAT, NAMELESS)),
+    "openat": ((257, 56), 2, ANY_BIT, (os.O_CREAT, NAMELESS)),
     # A lease on a file delays everybody who opens it; a notice tells when somebody does.
     "fcntl": ((72, 25), 1, EQUAL, (fcntl.F_SETLEASE, fcntl.F_NOTIFY)),
 }
@@ -187,41 +222,56 @@ class Bubblewrap:
 
 
 class SeparateUser:
-    """A user of its own, who may read neither sources nor submissions: for root in a container.
+    """A user for each process, who may not read sources or submissions: for root in a container.
 
     The worker starts as root, so that it can read Python wherever it is installed. Before the
     first message it becomes that user and gives up the same system calls as in bubblewrap, so that
     there is no network and no second process either.
     """
 
+    FIRST_USER, USERS = 2_000_000, 500  # numbers that no machine gives to people; how many for each
+    PATIENCE = 5  # seconds
+
     def __init__(self, hidden=()):
         if os.geteuid() != 0:
             raise SandboxError("a separate user needs root")
         self.filter = _filter()
-        self.user = 2_000_000 + os.getpid() % 1_000_000
+        self.count = itertools.count()
         for folder in hidden:
             os.chown(folder, 0, 0)
             os.chmod(folder, 0o700)
 
     def start(self, read, write):
         """Start the worker on two file descriptors; returns the process."""
-        command = _worker(read, write, self.user, self.filter)
-        return _popen(command, (read, write), env=ENVIRONMENT, cwd="/")
+        user = self.FIRST_USER + self.USERS * os.getpid() + 2 * next(self.count)
+        command = _worker(read, write, user, self.filter)
+        process = _popen(command, (read, write), env=ENVIRONMENT, cwd="/")
+        process.user = user
+        return process
 
     def stop(self, process):
-        """End every process of the user at once: a fork bomb cannot run away from that."""
+        """End the process, and at once every other one of its user's, should there be any.
+
+        Whoever kills them has that user's rights for it but belongs to another, so that nobody
+        among them can stop it first.
+        """
+        process.kill()
+        process.wait()
+        told, tell = os.pipe()
         killer = os.fork()
         if not killer:
-            os.setgroups([])
-            os.setgid(self.user)
-            os.setuid(self.user)
             try:
+                os.setgroups([])
+                os.setresgid(process.user, process.user, process.user)
+                os.setresuid(process.user + 1, process.user, process.user + 1)
                 os.kill(-1, signal.SIGKILL)
             finally:
                 os._exit(0)
+        os.close(tell)
+        select.select([told], [], [], self.PATIENCE)  # readable when the killer has ended
+        os.close(told)
+        os.kill(killer, signal.SIGKILL)
         os.waitpid(killer, 0)
-        process.kill()
-        process.wait()
 
 
 class Unprotected:

@@ -12,7 +12,7 @@ import numpy as np
 from coursework import release, source, submissions
 from coursework.marking import Answers, Raised, as_array, settled, shape_of
 from coursework.sandbox import SandboxError
-from coursework.session import Session, SessionError
+from coursework.session import PATIENCE, Session, SessionError
 from coursework.submissions import in_a_line, printable
 
 NOT_WRITTEN = {"NotImplementedError": "not written yet"}
@@ -31,7 +31,7 @@ class Limits:
 
     @property
     def cells(self):
-        """Seconds by the clock for all cells, as often as they are run."""
+        """Seconds by the clock for all cells, and as many for running them again."""
         return 10 + 2 * self.cell
 
 
@@ -168,7 +168,9 @@ class _Run:
     def __init__(self, grader, code, deadline):
         self.grader, self.code, self.deadline = grader, code, deadline
         self.limits, self.answers = grader.limits, grader.answers
-        self.errors, self.lives, self.seconds = {}, 0, grader.limits.cells
+        self.errors, self.lives = {}, 0
+        self.seconds = [grader.limits.cells] * 2  # for cells: the first time, and again
+        self.ran = set()  # cells that have been run before
         self.left_out = set()  # cells that ended or hung their process
         self.slow = set()  # cells that were stopped: no second wait for them
         self.quick = set()  # cells that are run again when time is up
@@ -234,22 +236,26 @@ class _Run:
             self.sessions[cells] = self._opened()
             try:
                 for number in sorted(cells - self.left_out):
-                    if self.seconds <= 0 and number not in self.quick:
+                    again = number in self.ran
+                    if (left := self.seconds[again]) <= 0 and number not in self.quick:
                         self.errors.setdefault(number, "not run: the cells together took too long")
                         continue
                     message = {"op": "cell", "source": self.code[number], "number": number + 1}
                     seconds = 1 if number in self.slow else self.limits.cell
-                    start, most = time.monotonic(), max(self.seconds / 2, 2)
+                    start, stopped = time.monotonic(), True
                     try:
-                        reply = self.sessions[cells].ask(message, seconds, most=most)
+                        reply = self.sessions[cells].ask(message, seconds, most=max(left, 2))
+                        stopped = reply.get("error") == "TimeUp"
                     finally:
+                        self.ran.add(number)
                         took = time.monotonic() - start
-                        self.seconds -= took
+                        # One that has to be stopped leaves half to the others.
+                        self.seconds[again] = max(left - took, left / 2 * stopped)
                     if took < 1:
                         self.quick.add(number)
                     if "error" in reply:
                         self.errors.setdefault(number, _said(_raised(reply), self.limits.cell))
-                    if reply.get("error") == "TimeUp":
+                    if stopped:
                         self.slow.add(number)
             except SessionError as error:
                 self.lives -= 1
@@ -283,10 +289,13 @@ class _Run:
                 got[check.name] = _raised(reply, not self.grader.retries)
                 if reply["error"] == "TimeUp":  # it may have been stopped in mid-sentence
                     self._close(cells)
+                    lost += 1
+                    continue
             else:
                 got[check.name] = settled(question, reply.get("value"))
                 changed |= reply.get("changed") is True
-            lost += time.monotonic() - start > 0.9 * self.limits.call  # asleep is lost as well
+            # Asleep is lost as well; on a busy machine a call may take longer than its limit.
+            lost += time.monotonic() - start > PATIENCE * self.limits.call
         return got, changed
 
     def _serve(self, question):

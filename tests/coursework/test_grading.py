@@ -121,9 +121,48 @@ def test_cells_that_sleep_share_one_limit(monkeypatch):
     assert scores == [26, 0]
 
 
+def slow_cells(count, line):
+    """The reference, whose first cells with a solution take their time."""
+    tasks = [c for c in release.solved_cells(A1) if c.role == "solution"][:count]
+    return {c.name: f"import time\n{line}\n{c.source}" for c in tasks}
+
+
+def test_cells_may_use_all_of_the_time_that_they_share(monkeypatch):
+    monkeypatch.setattr(Limits, "cells", 9)
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 1))
+    _, result = graded(grader, **slow_cells(3, "time.sleep(2.7)"))
+    assert (result["score"], result["cells"]) == (26, [])
+
+
+def test_cells_that_must_be_run_again_have_time_of_their_own(monkeypatch):
+    monkeypatch.setattr(Limits, "cells", 6)
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 0.2))
+    endless = "def softmax(x, axis=-1):\n    while True:\n        pass\n"
+    cells = slow_cells(3, "time.sleep(1.2)") | {"softmax": endless}
+    _, result = graded(grader, **cells)
+    assert (result["score"], result["cells"]) == (21, [])
+
+
+def test_cells_that_never_end_leave_time_to_the_others(monkeypatch):
+    monkeypatch.setattr(Limits, "cells", 6)
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 1))
+    _, result = graded(grader, **slow_cells(3, "while True: pass"))
+    assert result["score"] == 26 - 11
+
+
+def test_a_call_that_takes_longer_by_the_clock_than_its_processor_time_is_not_lost():
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 1))
+    source = slow_cells(1, "")["softmax"].replace(
+        "x = np.asarray", "time.sleep(1.2); x = np.asarray"
+    )
+    assert "sleep" in source
+    questions, _ = graded(grader, softmax=source)
+    assert (questions["softmax"]["score"], questions["softmax"]["note"]) == (5, "")
+
+
 def test_a_function_that_sleeps_is_not_waited_for_again_and_again():
     grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(5, 1))
-    slow = "def softmax(x, axis=-1):\n    import time\n    time.sleep(1.2)\n    return x\n"
+    slow = "def softmax(x, axis=-1):\n    import time\n    time.sleep(2.2)\n    return x\n"
     questions, _ = graded(grader, softmax=slow)
     not_run = ["not run" in check["message"] for check in questions["softmax"]["checks"]]
     assert not_run == [False, False, False, False, True]

@@ -21,7 +21,9 @@ from typing import NamedTuple
 FILE_LIMIT = 20 * 2**20  # bytes of one notebook
 STUDENT_BYTES = 2 * FILE_LIMIT  # all files of one student, unpacked
 ENTRY_LIMIT = 5000  # files in the archives of one student
-STUDENT_LIMIT = 50  # files of one student that are looked at
+STUDENT_LIMIT = 50  # files of one student that are looked at, and zips that are opened
+# Of the others Python's zipfile unpacks everything at once, whatever size the entry tells.
+METHODS = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 CELL_LIMIT = 2000
 SOURCE_LIMIT = 2**20  # characters of one cell
 # A student chooses the end of such a name: the first number is the platform's.
@@ -387,7 +389,7 @@ class _Allowance:
     """What one student's files may still cost."""
 
     def __init__(self):
-        self.bytes, self.entries = STUDENT_BYTES, ENTRY_LIMIT
+        self.bytes, self.entries, self.zips = STUDENT_BYTES, ENTRY_LIMIT, STUDENT_LIMIT
 
     def read(self, file):
         """The bytes of a file, counted; what is too large is not even unpacked."""
@@ -398,11 +400,16 @@ class _Allowance:
         self.bytes -= file.size
         return file.read()
 
-    def count(self, raw):
-        """Count the files in a zip before it is opened, since opening it lists them all."""
+    def read_zip(self, file):
+        """The bytes of a zip; its files are counted before it is opened, which lists them all."""
+        self.zips -= 1
+        if self.zips < 0:
+            raise Unreadable(f"more than {STUDENT_LIMIT} zips; only the latest are opened")
+        raw = self.read(file)
         self.entries -= raw.count(b"PK\x01\x02")
         if self.entries < 0:
             raise Unreadable(f"more than {ENTRY_LIMIT} files are zipped")
+        return raw
 
 
 def _latest_first(files):
@@ -414,15 +421,14 @@ def _inside(file, allowance, depth=0):
     if not file.is_zip or depth == 3:
         return [file]
     try:
-        raw = allowance.read(file)
-        allowance.count(raw)
+        raw = allowance.read_zip(file)
         found = _entries(zipfile.ZipFile(io.BytesIO(raw)), file)
     except Exception as error:  # as above
         why = error if isinstance(error, Unreadable) else f"the zip cannot be opened: {error!s:.80}"
         return [_File(file.path, file.order, _refusing(why))]
     if not found:
         return [_File(file.path, file.order, _refusing("the zip is empty"))]
-    return [f for entry in found for f in _inside(entry, allowance, depth + 1)]
+    return [f for entry in _latest_first(found) for f in _inside(entry, allowance, depth + 1)]
 
 
 def _entries(archive, zipped=None):
@@ -436,6 +442,9 @@ def _entries(archive, zipped=None):
         path, later = prefix + name, (*order, entry.date_time, name)
         if stat.S_ISLNK(entry.external_attr >> 16):
             files.append(_File(path, later, _refusing("a link, and links are not followed")))
+        elif entry.compress_type not in METHODS:
+            why = "packed by an unusual method; make an ordinary zip"
+            files.append(_File(path, later, _refusing(why)))
         else:
             files.append(_File(path, later, partial(_unpacked, archive, entry), entry.file_size))
     return files
@@ -473,7 +482,8 @@ def _from_disk(path):
 
 def _unpacked(archive, entry):
     try:
-        return archive.read(entry)  # never more than the entry's size
+        with archive.open(entry) as stream:
+            return stream.read(entry.file_size + 1)  # without a number everything is unpacked
     except Exception as error:  # as above
         raise Unreadable(f"cannot be unpacked: {error!s:.80}") from None
 

@@ -7,6 +7,7 @@ cell; its head says which, what the submission must score, and words that must b
 import io
 import json
 import os
+import struct
 import zipfile
 from pathlib import Path
 
@@ -188,6 +189,9 @@ def damaged(assignment, folder):
     put("zip_in_zip", _zipped({"a1.zip": _zipped({"a1.ipynb": good})}), FULL, name="all.zip")
     put("zip_slip", _zipped({"../../../slipped.ipynb": good}), FULL, name="a1.zip")
     put("zip_bomb", _zipped({"a1.ipynb": b"0" * (400 * 2**20)}), 0, "too large", name="a1.zip")
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        lie = lying_zip(method)
+        put(f"lying_zip_{method}", lie, 0, "an unusual method", name="a1.zip")
     put("zip_with_link", _link_in_zip(), 0, "links are not followed", name="a1.zip")
     put("broken_zip", _zipped({"a1.ipynb": good})[:-100], 0, "cannot be opened", name="a1.zip")
     put("empty_zip", _zipped({}), 0, "the zip is empty", name="a1.zip")
@@ -219,7 +223,10 @@ def damaged(assignment, folder):
     )
     bomb = _zipped({"a1.ipynb": b"0" * (15 * 2**20)})
     put("many_bombs", _zipped({f"{k}.zip": bomb for k in range(9)}), 0, "together", name="all.zip")
-    crowd = _zipped({str(k): b"" for k in range(3000)})
+    crowd = _zipped({str(k): b"" for k in range(6000)})
+    first, last = (_zipped({"a1.ipynb": raw}) for raw in (blank, good))
+    many = {f"{k:02}.zip": last if k == 69 else first for k in range(70)}
+    put("zips_without_end", _zipped(many), FULL, "more than 50 zips", name="all.zip")
     put("crowds", _zipped({f"{k}.zip": crowd for k in range(9)}), 0, "5000 files", name="all.zip")
     put("not_cells", b'{"cells": [' + b"1, " * 10**6, 0, "no notebook")
     put("not_cells_after_cells", good[:-1].rpartition(b"]")[0] + b", 1" * 10**6, FULL, "cut off")
@@ -257,9 +264,18 @@ def attacking(assignment, folder):
     return expected
 
 
-def _zipped(files):
+def lying_zip(method, mebibytes=64):
+    """A small zip; its only entry says that it has 100 bytes."""
+    raw = bytearray(_zipped({"a1.ipynb": bytes(mebibytes * 2**20)}, method))
+    for head, size in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        start = raw.rfind(head) + size
+        raw[start : start + 4] = struct.pack("<I", 100)
+    return bytes(raw)
+
+
+def _zipped(files, method=zipfile.ZIP_DEFLATED):
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w", method) as archive:
         for name, raw in files.items():
             archive.writestr(name, raw)
     return stream.getvalue()

@@ -191,7 +191,7 @@ def main(arguments=None):
     except KeyboardInterrupt:
         print("\ncoursework: stopped; the same command goes on from here", file=sys.stderr)
         return 130
-    except (SandboxError, release.ReleaseError, FileNotFoundError, ValueError) as error:
+    except (SandboxError, release.ReleaseError, OSError, ValueError) as error:
         print(f"coursework: {error}", file=sys.stderr)
         return 2
 

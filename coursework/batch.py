@@ -78,7 +78,7 @@ def grade_folder(job):
         print(f"{len(mine) - len(waiting)} of {len(mine)} are graded already", file=sys.stderr)
     limits = Limits(job.cell_seconds, job.call_seconds)
     arguments = (job.assignment, job.course, job.assignments, box, limits)
-    not_now = []
+    not_now, not_stored = [], {}
     for k, (submission, result) in enumerate(_graded(waiting, job.jobs, arguments), 1):
         if result is None:
             not_now.append(submission.student)
@@ -86,7 +86,10 @@ def grade_folder(job):
         else:
             keep_scores(result, _stored(out, submission.student))
             path = out / "results" / f"{submission.student}.json"
-            files.write_json(path, result | {"version": _signature(submission, version)})
+            try:
+                files.write_json(path, result | {"version": _signature(submission, version)})
+            except OSError as error:  # the others have their results all the same
+                not_stored[submission.student] = error.strerror
         _progress(k, len(waiting), submission.student)
     if left := gone(out, found):
         put_aside(out, left)
@@ -104,6 +107,9 @@ def grade_folder(job):
             f"the sandbox did not start for {', '.join(not_now)}, who are not in the tables. Give "
             "the same command again: only they will be graded."
         )
+    if not_stored:
+        said = ", ".join(f"{student} ({why})" for student, why in not_stored.items())
+        raise OSError(f"these results could not be written, and are not in the tables: {said}")
     return results
 
 

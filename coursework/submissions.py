@@ -8,6 +8,7 @@ keeps its place in the list, with the reason.
 import hashlib
 import io
 import json
+import os
 import re
 import stat
 import zipfile
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -26,9 +28,10 @@ STUDENT_LIMIT = 50  # files of one student that are looked at, and zips that are
 METHODS = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 CELL_LIMIT = 2000
 SOURCE_LIMIT = 2**20  # characters of one cell
+NAME_BYTES = 120  # of a person's name in the name of a file: the disk takes 255 in all
 # A student chooses the end of such a name: the first number is the platform's.
-MOODLE = re.compile(r"(.+?)_(\d+)_assignsubmission_\w+?(_.*)?$", re.S)
-CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d+)_\d+_(.+)$", re.S)
+MOODLE = re.compile(r"(.+?)_(\d{1,20})_assignsubmission_\w+?(_.*)?$", re.S)
+CANVAS = re.compile(r"([^_]+)_(?:LATE_)?(\d{1,20})_\d{1,20}_(.+)$", re.S)
 LATE = re.compile(r"[^_]+_LATE_\d+_\d+_", re.S)
 NOISE = re.compile(
     r"(^|/)(\.ipynb_checkpoints|__MACOSX|\._[^/]*|\.DS_Store|\.git|Thumbs\.db|desktop\.ini)(/|$)"
@@ -94,7 +97,8 @@ class _Owner(NamedTuple):
 
     @property
     def student(self):
-        safe = re.sub(r"[^\w.@+-]+", "_", self.name).strip("._@+-")[:60] or "unnamed"
+        safe = re.sub(r"[^\w.@+-]+", "_", self.name).strip("._@+-")
+        safe = safe.encode()[:NAME_BYTES].decode(errors="ignore") or "unnamed"
         number = self.moodle or self.canvas
         return f"{safe}~{number}" if number else safe
 
@@ -358,26 +362,30 @@ def _owner(top):
 
 def _folder(where):
     """Regular files below a folder; links and devices are named, never opened."""
-    files = []
-    for path in sorted(where.rglob("*")):
+    files, folders = [], []
+    paths = (Path(top, name) for top, *names in os.walk(where) for name in chain(*names))
+    for path in sorted(paths):
         inside = path.relative_to(where).as_posix()
-        mode = path.lstat().st_mode
-        if NOISE.search(inside) or any((where / p).is_symlink() for p in _parents(inside)):
+        if NOISE.search(inside):
             continue
-        order = (path.lstat().st_mtime_ns, inside)
-        if stat.S_ISDIR(mode):
+        try:
+            status = path.lstat()
+        except OSError as error:
+            files.append(_File(inside, (0, inside), _refusing(f"cannot be read: {error.strerror}")))
             continue
-        if stat.S_ISLNK(mode):
+        order = (status.st_mtime_ns, inside)
+        if stat.S_ISDIR(status.st_mode):
+            folders.append(inside)
+        elif stat.S_ISLNK(status.st_mode):
             files.append(_File(inside, order, _refusing("a link, and links are not followed")))
-        elif not stat.S_ISREG(mode):
+        elif not stat.S_ISREG(status.st_mode):
             files.append(_File(inside, order, _refusing("not a file")))
         else:
-            size = path.lstat().st_size
-            files.append(_File(inside, order, partial(_from_disk, path), size))
+            files.append(_File(inside, order, partial(_from_disk, path), status.st_size))
     tops = {PurePosixPath(file.path).parts[0] for file in files}
-    for path in sorted(where.iterdir()):
-        if path.is_dir() and path.name not in tops and not NOISE.search(path.name):
-            files.append(_File(path.name, (0, ""), _refusing("the folder has nothing to grade")))
+    for name in folders:
+        if "/" not in name and name not in tops:
+            files.append(_File(name, (0, ""), _refusing("the folder has nothing to grade")))
     return files
 
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 import numpy as np
 
 from coursework import release, source, submissions
-from coursework.marking import Answers, Raised, as_array, settled, shape_of
+from coursework.marking import Answers, Raised, as_array, misnamed, settled, shape_of
 from coursework.sandbox import SandboxError
 from coursework.session import PATIENCE, Session, SessionError
 from coursework.submissions import in_a_line, printable
@@ -47,6 +47,7 @@ class Grader:
         self.retries = retries
         self.answers = Answers()
         self.names = {question.name for question in assignment.questions}
+        self.labels = source.labels(assignment.text)
         self.reference = release.run_visible_checks(assignment)
         self.released = {cell.id: cell for cell in release.student_cells(assignment)}
         self.texts = {_squeezed(c.source): c.id for c in self.released.values()}
@@ -87,10 +88,11 @@ class Grader:
                 }
                 for number, text in sorted(run.errors.items())
             ]
-        result["questions"] = questions
+        result["questions"] = [q | {"label": self.labels[q["name"]]} for q in questions]
         result["written"] = [
             {
                 "name": written.name,
+                "label": self.labels[written.name],
                 "max_score": written.points,
                 "rubric": written.rubric,
                 "answer": answers.get(written.name, ""),
@@ -108,9 +110,6 @@ class Grader:
         """Code to run by position, answers in words, notes."""
         code, answers, notes, asked = {}, {}, [], None
         other = submission.release not in ("", self.release)
-        if other:
-            said = "it was released from another version or another course of this assignment"
-            notes.append(said)
         for number, cell in enumerate(submission.cells):
             known = self.texts.get(_squeezed(cell.source))
             released = self.released.get(known or cell.id)
@@ -127,7 +126,17 @@ class Grader:
                         notes.append(f"the check {released.name} was edited; it does not count")
                 else:
                     code[number] = cell.source
-        definitions = [n for s in code.values() for n in submissions.defined(s) & self.names]
+        everything = [n for s in code.values() for n in submissions.defined(s)]
+        definitions = [n for n in everything if n in self.names]
+        found = {self.texts.get(_squeezed(cell.source), "setup") for cell in submission.cells}
+        if all(cell_id.startswith(("setup", "answer")) for cell_id in found) and (
+            other or not definitions
+        ):
+            notes.append(f"this is not {self.assignment.name.upper()}: none of its cells are in it")
+        elif other:
+            said = "it was released from another version or another course of this assignment"
+            notes.append(said)
+        notes += misnamed(self.names, set(everything))
         for name in sorted({n for n in definitions if definitions.count(n) > 1}):
             notes.append(f"{name} is defined {definitions.count(name)} times; the last one counts")
         answers = {name: printable("\n\n".join(texts))[:5000] for name, texts in answers.items()}
@@ -351,7 +360,7 @@ class _Run:
         want, mine = shape_of(self.answers.known(question, check)), in_a_line(shape_of(got))
         if mine == want:
             return check.hint
-        said = "Asked for is" if self.grader.retries else f"You gave {mine}; asked for is"
+        said = "This asks for" if self.grader.retries else f"You gave {mine}; this asks for"
         return f"{said} {want}. {check.hint}"
 
     def _values(self, question, check, got):

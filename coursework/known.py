@@ -15,10 +15,15 @@ from attention_utils.mistakes import Mistake, attend
 SHARED = {mistake.name: mistake for mistake in mistakes.MISTAKES}
 
 
-def shared(name, switch=None, position=None):
-    """A mistake of the notes: same name, sentence and source, maybe at a switch of this module."""
+def shared(name, switch=None, position=None, sentence=None):
+    """A mistake of the notes: same name and source, maybe at a switch of this module."""
     known = SHARED[name]
-    return replace(known, switch=switch or known.switch, position=position or known.position)
+    return replace(
+        known,
+        switch=switch or known.switch,
+        position=position or known.position,
+        sentence=sentence or known.sentence,
+    )
 
 
 # ---------------------------------------------------------------- softmax
@@ -37,9 +42,14 @@ def softmax(
 ):
     """``base ** x``, normalised along an axis; -inf is hidden, a row of nothing else is zero."""
     x = np.asarray(x, dtype=float)
-    if over == "queries":
-        axis = max(-2, -x.ndim)
-    axis = {"the axis": axis, "queries": axis, "the whole matrix": None, "the last axis": -1}[over]
+    axis = {
+        "the axis": axis,
+        "queries": max(-2, -x.ndim),
+        "the first axis": 0,
+        "the first axis by default": 0 if axis == -1 else axis,
+        "the whole matrix": None,
+        "the last axis": -1,
+    }[over]
     if empty == "uniform":
         x = np.where(np.isneginf(x), -1e9, x)
     with np.errstate(all="ignore"):
@@ -72,9 +82,22 @@ def softmax(
         return np.log(result) if total == "sum, then the logarithm" else result
 
 
+OVER_QUERIES = (
+    "Your columns sum to 1, your rows do not: you normalised over the queries, which are one axis "
+    "before the last."
+)
+FIRST_AXIS = (
+    "You normalised along the first axis (axis=0): in a matrix the columns then sum to 1, not the "
+    "rows. That is softmax over the queries."
+)
 SOFTMAX_MISTAKES = (
-    shared("softmax_over_queries", "over", "queries"),
-    shared("softmax_over_everything", "over", "the whole matrix"),
+    shared("softmax_over_queries", "over", "queries", OVER_QUERIES),
+    shared(
+        "softmax_over_everything",
+        "over",
+        "the whole matrix",
+        "All your weights together sum to 1: softmax works along one axis alone.",
+    ),
     Mistake(
         "axis_ignored",
         "over",
@@ -85,7 +108,8 @@ SOFTMAX_MISTAKES = (
         "no_maximum",
         "shift",
         "nothing",
-        "You did not subtract the maximum of the row: exp(1000) is inf, and inf / inf is NaN. "
+        "You did not subtract the maximum of the row: the power of a large score is inf, and "
+        "inf / inf is NaN. "
         "It cancels in the ratio, so subtracting it changes nothing else.",
         "chapter 8 of these notes",
     ),
@@ -102,10 +126,30 @@ SOFTMAX_MISTAKES = (
         "row minimum",
         "You subtracted the minimum of the row: the exponents are then positive and overflow.",
     ),
-    shared("exp_not_normalised", "total", "nothing"),
-    shared("scores_used_as_weights", "total", "x"),
-    shared("hard_maximum", "total", "the largest"),
-    shared("uniform_weights", "total", "the number"),
+    shared(
+        "exp_not_normalised",
+        "total",
+        "nothing",
+        "You raised to powers but did not divide by their sum: your rows do not sum to 1.",
+    ),
+    shared(
+        "scores_used_as_weights",
+        "total",
+        "x",
+        "You divided the numbers themselves by their sum: the power is missing.",
+    ),
+    shared(
+        "hard_maximum",
+        "total",
+        "the largest",
+        "You gave all the weight to the largest number; softmax gives every visible one a share.",
+    ),
+    shared(
+        "uniform_weights",
+        "total",
+        "the number",
+        "All your weights of a row are equal: they do not depend on x.",
+    ),
     Mistake(
         "divided_by_length",
         "total",
@@ -132,23 +176,55 @@ SOFTMAX_MISTAKES = (
         "Your sum lost the axis (keepdims=True keeps it), so the division pairs rows with the "
         "wrong sums as soon as there are three axes or another axis is asked for.",
     ),
-    shared("empty_row_nan", "empty", "NaN"),
-    shared("empty_row_uniform", "empty", "uniform"),
+    shared(
+        "empty_row_nan",
+        "empty",
+        "NaN",
+        "Where everything is -inf your weights are NaN: dividing by a sum of 0 makes that. There "
+        "all weights are 0.",
+    ),
+    shared(
+        "empty_row_uniform",
+        "empty",
+        "uniform",
+        "Where everything is -inf your weights are equal, as a large negative number in place of "
+        "-inf makes them. There all weights are 0.",
+    ),
+)
+SOFTMAX_FORMS = (
+    shared("softmax_over_queries", "over", "the first axis", FIRST_AXIS),
+    shared("softmax_over_queries", "over", "the first axis by default", FIRST_AXIS),
 )
 
 # ---------------------------------------------------------------- masks
 
 
-def causal_mask(n_q, n_k, *, twist=None, made_of="booleans", shape="own", followed="yes", **edge):
+def causal_mask(
+    n_q,
+    n_k,
+    *,
+    twist=None,
+    made_of="booleans",
+    shape="own",
+    followed="yes",
+    positions="own",
+    inverted="no",
+    **edge,
+):
     """Which keys each query may read; ``twist(visible, later)`` changes it."""
     switches = {k: v for k, v in edge.items() if k in ("causal_edge", "polarity", "masking")}
     if shape == "queries twice":
         n_k = n_q
     q, k = np.zeros((n_q, 1)), np.zeros((n_k, 1))
     visible = attend(q, k, k, causal=True, **switches).scores > -np.inf
+    later = np.arange(n_k) - (np.arange(n_q)[:, None] + n_k - n_q)
+    if positions != "own":
+        later = {"without the offset": later + n_k - n_q, "exchanged": -later}[positions]
+        visible = later <= 0
     if twist is not None and followed == "yes":
-        later = np.arange(n_k) - (np.arange(n_q)[:, None] + n_k - n_q)
         visible = twist(visible, later)
+    if inverted == "the whole rule":
+        visible = ~visible
     return _made_of(visible.T if shape == "keys by queries" else visible, made_of)
 
 
@@ -188,6 +264,11 @@ CAUSAL_MISTAKES = (
         "zeros and -inf",
         "You made the mask that is added to scores (0 and -inf); a boolean one is asked for.",
     ),
+)
+CAUSAL_FORMS = (
+    shared("mask_inverted", "inverted", "the whole rule"),
+    shared("causal_upper_left", "positions", "without the offset"),
+    shared("causal_transposed", "positions", "exchanged"),
 )
 
 
@@ -303,6 +384,10 @@ def attention(
     read="values",
     compared="as they are",
     returns="both",
+    power="base",
+    bonus="after the scale",
+    inverted="no",
+    over="the keys",
     **switches,
 ):
     """(output, weights) of `attend`; ``twist(key, n_q)`` may give another key, a bias, a mask."""
@@ -318,9 +403,14 @@ def attention(
     compared_key = key
     if twist is not None and followed == "yes":
         compared_key, bias, extra = twist(key, np.shape(query)[-2])
+    if bias is not None and bonus == "before the scale":
+        bias = bias / np.sqrt(np.shape(query)[-1])
+    if mask is not None and inverted == "the given mask":
+        mask = ~np.asarray(mask)
     if extra is not None:
         mask = extra if mask is None else mask & extra
-    factor = 1.0 if switches.get("softmax_over") == "nothing" else np.log(base)
+    plain = switches.get("softmax_over") == "nothing" or power == "e"
+    factor = 1.0 if plain else np.log(base)
     result = attend(
         query * factor,
         compared_key,
@@ -329,6 +419,9 @@ def attention(
         mask=mask,
         **switches,
     )
+    if over == "the first axis":
+        weights = softmax(result.scores, axis=0)
+        result = result._replace(output=weights @ value, weights=weights)
     both = {
         "both": (result.output, result.weights),
         "weights first": (result.weights, result.output),
@@ -393,13 +486,13 @@ HEAD_MISTAKES = (
         "weights_returned_first",
         "returns",
         "weights first",
-        "You returned (weights, output); asked for is (output, weights).",
+        "You returned (weights, output); the task asks for (output, weights).",
     ),
     Mistake(
         "output_alone",
         "returns",
         "output alone",
-        "You returned the output alone; asked for is (output, weights).",
+        "You returned the output alone; the task asks for (output, weights).",
     ),
     Mistake(
         "scores_returned",
@@ -408,6 +501,11 @@ HEAD_MISTAKES = (
         "You returned the scores where the weights are asked for: softmax makes weights of scores.",
         "datawhalechina/happy-llm, issue 161 (scores and weights confused in words)",
     ),
+)
+
+HEAD_FORMS = (
+    shared("softmax_over_queries", "over", "the first axis", FIRST_AXIS),
+    shared("mask_inverted", "inverted", "the given mask"),
 )
 
 # ---------------------------------------------------------------- several heads

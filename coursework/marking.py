@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from coursework.submissions import in_a_line
 from coursework.wire import Other
 
 RTOL = 1e-5
@@ -28,7 +29,7 @@ class Answers:
 
     def known(self, question, check, mistakes=()):
         """The value or `Raised` of the reference with these mistakes."""
-        key = question.name, check.name, tuple(mistake.name for mistake in mistakes)
+        key = question.name, check.name, tuple((m.switch, m.position) for m in mistakes)
         if key not in self._kept:
             switches = {}
             for mistake in mistakes:
@@ -51,8 +52,9 @@ class Answers:
             By name of check: a `settled` value or `Raised`.
         """
         for together in (1, 2):
-            for mistakes in combinations(question.mistakes, together):
-                if len({mistake.switch for mistake in mistakes}) == together and all(
+            for mistakes in combinations((*question.mistakes, *question.forms), together):
+                names, switches = {m.name for m in mistakes}, {m.switch for m in mistakes}
+                if len(names) == len(switches) == together and all(
                     same(got[check.name], self.known(question, check, mistakes), check.atol)
                     for check in question.checks
                 ):
@@ -137,7 +139,20 @@ def shape_of(value):
     array = as_array(value)
     if array is None:
         return (
-            repr(value)[:60] if isinstance(value, Other) or value is None else type(value).__name__
+            repr(value)[:60]
+            if isinstance(value, Other) or value is None
+            else f"a {type(value).__name__}"
         )
-    kind = "booleans" if array.dtype == bool else "numbers"
-    return f"{kind} of shape {array.shape}" if array.ndim else f"one of {kind}"
+    kind = "boolean" if array.dtype == bool else "number"
+    return f"{kind}s of shape {array.shape}" if array.ndim else f"a {kind}"
+
+
+def misnamed(wanted, defined):
+    """Sentences about names that are there, only written otherwise."""
+    plain = {name.lower().replace("_", ""): name for name in sorted(defined - wanted)}
+    missing = [(name, name.lower().replace("_", "")) for name in sorted(wanted - defined)]
+    return [
+        f"nothing is called {name}, but there is a {in_a_line(plain[key], 60)}: keep the names"
+        for name, key in missing
+        if key in plain
+    ]

@@ -62,6 +62,8 @@ class Question:
     judge_source : str
         For answers of which many are right: source of a function ``judge(value)`` that needs
         numpy alone and returns why not, or "".
+    forms : tuple of Mistake
+        Other ways to write some of the mistakes: the same name, another result.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Question:
     given: tuple[str, ...] = ()
     kind: str = "call"
     judge_source: str = ""
+    forms: tuple[Mistake, ...] = ()
 
     @cached_property
     def judge(self):

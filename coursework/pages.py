@@ -8,7 +8,8 @@ from coursework import tables
 STYLE = """
 :root { color-scheme: light dark; --line: #8886; --soft: #8882; --bad: #b3261e; --good: #1b6e3c }
 @media (prefers-color-scheme: dark) { :root { --bad: #ff9b8f; --good: #86d9a2 } }
-body { font: 1rem/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
+body { font: 1rem/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;
+  overflow-wrap: anywhere }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 table { border-collapse: collapse; width: 100% }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left;
@@ -40,10 +41,8 @@ def feedback(result):
         h += [f"<li>cell {c['cell']}: {_e(c['error'])}</li>" for c in result["cells"]]
         h.append("</ul>")
     for q in result["questions"]:
-        h.append(
-            f"<h2><code>{_e(q['name'])}</code>: {_points(q['score'])} of "
-            f"{_points(q['max_score'])}</h2>"
-        )
+        points = f"{_points(q['score'])} of {_points(q['max_score'])}"
+        h.append(f"<h2>{_called(q)}: {points}</h2>")
         reasons = q["feedback"] or filter(None, [tables.stopped(result, q)])
         h += [f"<p class=said>{_e(sentence)}</p>" for sentence in reasons]
         if q["note"]:
@@ -52,11 +51,16 @@ def feedback(result):
             h.append(_checks(q))
     for w in result["written"]:
         score = "not read yet" if w["score"] is None else f"{_points(w['score'])}"
-        h.append(f"<h2>{_e(w['name'])}, in words: {score} of {_points(w['max_score'])}</h2>")
+        h.append(f"<h2>{_called(w)}, in words: {score} of {_points(w['max_score'])}</h2>")
         h.append(f"<blockquote>{_e(w['answer']) or 'no answer'}</blockquote>")
         if w["comment"]:
             h.append(f"<p class=said>{_e(w['comment'])}</p>")
     return "\n".join(h) + "\n"
+
+
+def _called(q):
+    place = f"Task {_e(q['label'])}, " if q["label"] else ""
+    return f"{place}<code>{_e(q['name'])}</code>"
 
 
 def _checks(q):
@@ -101,7 +105,11 @@ def class_summary(results):
     )
     h.append(_histogram(scores, highest))
     rows = [
-        (q["name"], sum(r["questions"][i]["score"] for r in results) / len(results), q["max_score"])
+        (
+            _called(q),
+            sum(r["questions"][i]["score"] for r in results) / len(results),
+            q["max_score"],
+        )
         for i, q in enumerate(results[0]["questions"])
     ]
     h.append(
@@ -109,28 +117,29 @@ def class_summary(results):
             "Tasks: average points",
             ("Task", "Average", "Of", ""),
             [
-                (f"<code>{_e(n)}</code>", f"{average:.2f}", _points(most), _bar(average / most))
-                for n, average, most in rows
+                (task, f"{average:.2f}", _points(most), _bar(average / most))
+                for task, average, most in rows
             ],
         )
     )
-    made = Counter(
-        (q["name"], " and ".join(q["diagnosis"]), " ".join(q["feedback"]))
-        for r in results
-        for q in r["questions"]
-        if q["diagnosis"]
-    )
+    made, together, sentences = Counter(), Counter(), {}
+    for r in results:
+        for q in r["questions"]:
+            for name, sentence in zip(q["diagnosis"], q["feedback"], strict=True):
+                made[q["name"], name] += 1
+                together[q["name"], name] += len(q["diagnosis"]) > 1
+                sentences.setdefault((q["name"], name), sentence)
     h.append(
         _table(
             "How many made which mistake",
             ("How many", "Task", "Mistake"),
             [
                 (
-                    str(count),
-                    f"<code>{_e(task)}</code>",
-                    f"<strong>{_e(m)}</strong><br>{_e(sentence)}",
+                    f"{count}" + (f", {together[key]} with another one" if together[key] else ""),
+                    f"<code>{_e(key[0])}</code>",
+                    f"<strong>{_e(key[1])}</strong><br>{_e(sentences[key])}",
                 )
-                for (task, m, sentence), count in made.most_common()
+                for key, count in made.most_common()
             ],
         )
     )
@@ -173,12 +182,12 @@ def class_summary(results):
 
 def _histogram(scores, highest):
     bins = min(10, max(1, round(highest)))
-    counts = Counter(min(int(s / highest * bins), bins - 1) for s in scores)
+    counts = Counter(min(int(s * bins / highest + 1e-9), bins - 1) for s in scores)
     most = max(counts.values())
-    edges = [_points(round(i * highest / bins, 1)) for i in range(bins + 1)]
+    edges = [_points(round(i * highest / bins, 2)) for i in range(bins + 1)]
     rows = [
         (
-            f"{edges[i]} to {edges[i + 1]}",
+            f"{edges[i]} to {'under ' if i < bins - 1 else ''}{edges[i + 1]}",
             str(counts[i]),
             _bar(counts[i] / most) if counts[i] else "",
         )

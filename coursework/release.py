@@ -76,7 +76,9 @@ def secrets(assignment):
         elif cell.role == "answer":
             found += [line.strip() for line in cell.source.split("\n") if len(line.strip()) > 20]
     found += [
-        mistake.sentence for question in assignment.questions for mistake in question.mistakes
+        mistake.sentence
+        for question in assignment.questions
+        for mistake in (*question.mistakes, *question.forms)
     ]
     found += [check.hint for question in assignment.questions for check in question.checks]
     return [text for text in found if text]

@@ -32,11 +32,23 @@ def selftest(assignment, box):
                 faults.append(f"{label}: is taken for {' + '.join(named) or 'nothing known'}")
             if assignment.course.key is None and declared.get(mistake.name) != lost:
                 faults.append(f"{label}: loses {lost}, declared {declared.get(mistake.name)}")
+        faults += _forms(question)
         for check in question.checks:
             if not any(check.name in lost for lost, _ in killed[question.name].values()):
                 faults.append(f"{question.name}, check {check.name!r}: no known mistake fails it")
         if assignment.course.key is None and set(declared) - {m.name for m in question.mistakes}:
             faults.append(f"{question.name}: losses.json declares mistakes that do not exist")
+    return faults
+
+
+def _forms(question):
+    """Forms of a mistake that are not taken for it."""
+    answers, faults = Answers(), []
+    for form in question.forms:
+        got = {c.name: answers.known(question, c, (form,)) for c in question.checks}
+        if (named := [m.name for m in answers.diagnose(question, got)]) != [form.name]:
+            label = f"{question.name}, {form.name} ({form.position})"
+            faults.append(f"{label}: is taken for {' + '.join(named) or 'nothing known'}")
     return faults
 
 

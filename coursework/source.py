@@ -74,6 +74,22 @@ def cells(text):
     return found
 
 
+def labels(text):
+    """By name of a solution or answer: what the text calls it, "6a" or "7", where it has to."""
+    found, task, letter = {}, "", ""
+    for cell in cells(text):
+        if cell.role == "text":
+            if numbers := re.findall(r"^## Task (\d+)\.", cell.source, re.M):
+                task, letter = numbers[-1], ""
+            if letters := re.findall(r"^\*\*(\w)\.\*\*", cell.source, re.M):
+                letter = letters[-1]
+        elif cell.role == "solution":
+            found[cell.name] = f"{task}{letter}" if letter else ""
+        elif cell.role == "answer":
+            found[cell.name] = task
+    return found
+
+
 def without_solution(cell):
     """The cell as a student gets it."""
     if cell.role == "answer":

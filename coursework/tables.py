@@ -43,6 +43,11 @@ def counted(number, noun):
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def called(question):
+    """A question as students know it: a function by its name, others by their place too."""
+    return f"Task {question['label']} {question['name']}" if question["label"] else question["name"]
+
+
 def mistakes(result):
     """Names of diagnosed mistakes, ``question: mistake + mistake``."""
     return [
@@ -322,18 +327,18 @@ def summary(result):
         if q["score"] < q["max_score"]:
             why = " ".join(q["feedback"]) or stopped(result, q)
             why = why or next(c["message"] for c in q["checks"] if not c["passed"])
-            label = f"{q['name']} ({_number(q['score'])} of {_number(q['max_score'])})"
+            label = f"{called(q)} ({_number(q['score'])} of {_number(q['max_score'])})"
             said.setdefault(_sentence(why), []).append(label)
     lines += [f"{', '.join(labels)}: {why}" for why, labels in said.items()]
     if not said:
         lines.append("Everything that is checked is right.")
     for w in result["written"]:
         if w["score"] is None:
-            lines.append(f"{w['name']}, in words: not read yet, its points are still to come.")
+            lines.append(f"{called(w)}, in words: not read yet, its points are still to come.")
         elif w["comment"] or w["score"] < w["max_score"]:
             points = f"({_number(w['score'])} of {_number(w['max_score'])})"
             comment = w["comment"] or ("" if w["answer"] else "no answer")
-            lines.append(f"{w['name']}, in words {points}: {comment}".removesuffix(": "))
+            lines.append(f"{called(w)}, in words {points}: {comment}".removesuffix(": "))
     return " ".join(map(_sentence, lines))
 
 

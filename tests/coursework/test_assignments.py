@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from attention_utils.mistakes import Mistake
 from coursework import release, selftest, source
 from coursework.grading import Grader
 from coursework.model import OWN, Written, load
@@ -98,6 +99,14 @@ def test_selftest_notices_a_check_that_is_gone():
     weaker = _without_check(load("a1"), "attention", "nothing to read")
     faults = selftest.selftest(weaker, Bubblewrap())
     assert any("empty_row_nan" in fault for fault in faults)
+
+
+def test_selftest_notices_a_form_that_is_taken_for_another_mistake():
+    a1 = load("a1")
+    form = Mistake("no_scale", "over", "the first axis", "You did not scale.")
+    questions = [replace(q, forms=(form,)) if q.name == "attention" else q for q in a1.questions]
+    faults = selftest.selftest(replace(a1, questions=tuple(questions)), Bubblewrap([a1.folder]))
+    assert faults == ["attention, no_scale (the first axis): is taken for nothing known"]
 
 
 @pytest.mark.parametrize(

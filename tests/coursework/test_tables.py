@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 
@@ -135,7 +136,8 @@ def test_grade_says_that_answers_wait_before_anything_is_uploaded(folder, capsys
     assert "in words to be read" not in capsys.readouterr().out
     comment = column(out / "moodle.csv", "Feedback comments")[0]
     assert comment == (
-        "Everything that is checked is right. variance, in words (3 of 4): Say why, not only that."
+        "Everything that is checked is right. "
+        "Task 7 variance, in words (3 of 4): Say why, not only that."
     )
 
 
@@ -252,4 +254,73 @@ def test_a_comment_says_that_the_file_was_cut_off():
 def test_the_comment_on_a_blank_notebook_reads_as_a_list():
     comment, _ = said(release.release(A1).encode())
     assert comment.startswith("softmax (0 of 5), causal_mask (0 of 3), ")
-    assert comment.endswith("(0 of 1): not written yet. variance, in words (0 of 4): no answer.")
+    assert comment.endswith(
+        "(0 of 1): not written yet. Task 7 variance, in words (0 of 4): no answer."
+    )
+
+
+def test_a_name_in_other_letters_is_told():
+    comment, page = commented(softmax="def Softmax(x, axis=-1):\n    return x\n")
+    told = "nothing is called softmax, but there is a Softmax: keep the names"
+    assert told in comment
+    assert told in page
+
+
+@pytest.mark.parametrize("stripped", [False, True])
+def test_the_notebook_of_something_else_is_not_a1(stripped):
+    book = handed_in.solved(load("a2"))
+    if stripped:
+        book = {"cells": [{"cell_type": "code", "source": "import numpy as np\nx = 1"}]}
+    raw = json.dumps(book).encode()
+    cells, notes, made_from = submissions.read(raw)
+    submission = submissions.Submission("ann", "Ann", cells=cells, notes=notes, release=made_from)
+    grader = Grader(A1, Bubblewrap([A1.folder]))
+    _, _, notes = grader._sorted_out(submission)
+    assert notes == ["this is not A1: none of its cells are in it"]
+    assert grader._sorted_out(of(A1, "autumn"))[2] != notes
+
+
+def of(assignment, key):
+    """The blank notebook of another course."""
+    cells, _, made_from = submissions.read(release.release(load(assignment.name, key)).encode())
+    return submissions.Submission("ann", "Ann", cells=cells, release=made_from)
+
+
+def test_what_is_asked_for_is_said_in_english():
+    comment, _ = commented(
+        share="share = '0.3'\n", causal_mask="def causal_mask(a, b):\n    pass\n"
+    )
+    assert "Task 6a share (0 of 1): You gave a text; this asks for a number." in comment
+    assert "causal_mask (0 of 3): You gave None; this asks for booleans of shape (5, 5)." in comment
+
+
+def test_pages_and_comments_call_questions_as_the_task_does():
+    comment, page = commented(read_most_by="read_most_by = 9\n", variance="")
+    assert "Task 6c read_most_by (0 of 1)" in comment
+    assert "Task 7 variance, in words" in comment
+    assert "Task 6c, <code>read_most_by</code>: 0 of 1" in page
+    assert "<h2><code>softmax</code>: 5 of 5" in page
+
+
+def summarised(*scores, **more):
+    """The summary of a class with these scores, of 30 points."""
+    question = {"name": "f", "label": "", "score": 0, "max_score": 30, "checks": []}
+    question |= {"diagnosis": [], "feedback": []} | more
+    result = {"assignment": "a1", "student": "ann", "name": "Ann", "max_score": 30, "written": []}
+    result |= {"questions": [question], "reason": "", "notes": []}
+    return pages.class_summary([result | {"score": score} for score in scores])
+
+
+def test_each_score_is_in_one_bin_and_the_labels_do_not_overlap():
+    page = summarised(0, 3, 26.9, 27, 30)
+    bins = re.findall(r"<tr><td>([\d.]+ to [^<]+)<td>(\d)", page)
+    assert bins[:2] == [("0 to under 3", "1"), ("3 to under 6", "1")]
+    assert bins[-2:] == [("24 to under 27", "1"), ("27 to 30", "2")]
+
+
+def test_mistakes_made_together_count_for_each_of_them():
+    one = {"diagnosis": ["no_scale"], "feedback": ["You did not scale."]}
+    two = {"diagnosis": ["no_scale", "mask_inverted"], "feedback": ["You did not scale.", "Turn."]}
+    page = summarised(1, 2, **two)
+    assert page.count("<td>2, 2 with another one<td><code>f</code>") == 2
+    assert "<td>1<td><code>f</code><td><strong>no_scale</strong>" in summarised(1, **one)

@@ -21,12 +21,13 @@ class Twist:
     change: object = None
     forgotten: str = ""
     narrow: int = 1  # features a key needs at least for the twist to matter
+    more: tuple = ()  # mistakes that only this rule makes possible
 
-    def mistakes(self, switch="followed", position="no"):
-        """The mistake of having done what the book does."""
+    def mistakes(self):
+        """The mistake of having done what the book does, and those of the rule itself."""
         if not self.forgotten:
             return ()
-        return (Mistake("as_in_the_book", switch, position, self.forgotten),)
+        return (Mistake("as_in_the_book", "followed", "no", self.forgotten), *self.more)
 
 
 def build(course):
@@ -119,6 +120,7 @@ def softmax_question(course, base):
             if base
             else ()
         ),
+        forms=known.SOFTMAX_FORMS,
     )
 
 
@@ -212,6 +214,7 @@ def mask_questions(course, causal, padding):
                 ),
             ),
             known.CAUSAL_MISTAKES + causal.mistakes(),
+            forms=known.CAUSAL_FORMS,
         ),
         Question(
             "padding_mask",
@@ -307,7 +310,17 @@ def head_twists(course):
             "after scaling.**",
             f"    scores = scores + {slope} * np.arange(key.shape[-2])\n",
             lambda key, n_q: (key, slope * np.arange(key.shape[-2]), None),
-            "You left out the bonus that later keys get in this course.",
+            "Your weights are those without the bonus that later keys get in this course. Maybe it "
+            "is missing, or maybe you added it along the queries, where softmax cancels it.",
+            more=(
+                Mistake(
+                    "bonus_before_scale",
+                    "bonus",
+                    "before the scale",
+                    "You added the bonus before scaling, so it was divided too; it is added to the "
+                    "scores after scaling.",
+                ),
+            ),
         ),
         Twist(
             "**Divide every key by its own length (the square root of the sum of its squares) "
@@ -375,8 +388,22 @@ def attention_question(course, base, head):
         tuple(
             m for m in known.HEAD_MISTAKES if not (m.name == "cosine_compared" and head.narrow > 1)
         )
-        + head.mistakes(),
+        + head.mistakes()
+        + (
+            (
+                Mistake(
+                    "exponential_of_the_book",
+                    "power",
+                    "e",
+                    f"You raised e to the scores here; the base of this course is {base}. Use your "
+                    "softmax.",
+                ),
+            )
+            if base
+            else ()
+        ),
         given=("softmax",),
+        forms=known.HEAD_FORMS,
     )
 
 
@@ -469,7 +496,7 @@ def _reading(weights, value, asked, read, hidden):
             {
                 "read_by_column": (np.argmax(column), by_column),
                 "counted_from_one": (np.argmax(row) + 1, one_based),
-                "weight_given": (row.max(), "You gave the weight; asked for is the index."),
+                "weight_given": (row.max(), "You gave the weight; the task asks for the index."),
             },
             "The largest number of one row.",
         ),

@@ -282,10 +282,11 @@ class Site:
     change: object = None
     forgotten: str = ""
 
-    def mask(self, followed, mask, n_q, n_k):
+    def mask(self, followed, mask, n_q, n_k, inverted="no"):
         """The mask as this course wants it."""
         mask = np.broadcast_to(mask, (*mask.shape[:-2], n_q, n_k))
-        return self.change(mask, n_q, n_k) if self.change and followed == "yes" else mask
+        mask = self.change(mask, n_q, n_k) if self.change and followed == "yes" else mask
+        return mask if inverted == "no" else ~mask
 
     def mistakes(self):
         """The mistake of having done what the book does."""
@@ -353,13 +354,24 @@ def site_questions(course, several, encoder, decoder, cross):
             return np.ones((len(lengths), 1, n), dtype=bool)
         return known.padding_mask(lengths, n, **switches)
 
-    def encode(x, lengths, *w, padding_used="yes", order="any", followed="yes", **switches):
+    def encode(
+        x, lengths, *w, padding_used="yes", order="any", followed="yes", inverted="no", **switches
+    ):
         n = np.shape(x)[-2]
-        mask = encoder.mask(followed, padding(lengths, n, padding_used, **switches), n, n)
+        real = padding(lengths, n, padding_used, **switches)
+        mask = encoder.mask(followed, real, n, n, inverted)
         return several(x, x, *w, mask & np.tri(n, dtype=bool) if order == "causal" else mask)
 
     def decode(
-        y, lengths, *w, padding_used="yes", order="causal", joined="and", followed="yes", **switches
+        y,
+        lengths,
+        *w,
+        padding_used="yes",
+        order="causal",
+        joined="and",
+        followed="yes",
+        inverted="no",
+        **switches,
     ):
         n = np.shape(y)[-2]
         edge = {k: v for k, v in switches.items() if k == "causal_edge"}
@@ -367,7 +379,7 @@ def site_questions(course, several, encoder, decoder, cross):
         real = padding(lengths, n, padding_used, **rest)
         earlier = known.causal_mask(n, n, **edge) | (order == "any")
         mask = real & earlier if joined == "and" else real | earlier
-        return several(y, y, *w, decoder.mask(followed, mask, n, n))
+        return several(y, y, *w, decoder.mask(followed, mask, n, n, inverted))
 
     def cross_attend(
         y,
@@ -378,12 +390,14 @@ def site_questions(course, several, encoder, decoder, cross):
         order="any",
         sources="own",
         followed="yes",
+        inverted="no",
         **switches,
     ):
         if sources == "keys cut to the queries' length":
             memory = memory[..., : np.shape(y)[-2], :]
         n_q, n_k = np.shape(y)[-2], np.shape(memory)[-2]
-        mask = cross.mask(followed, padding(lengths, n_k, padding_used, **switches), n_q, n_k)
+        real = padding(lengths, n_k, padding_used, **switches)
+        mask = cross.mask(followed, real, n_q, n_k, inverted)
         if order == "causal":
             mask = mask & np.tri(n_q, n_k, dtype=bool)
         if sources == "only the queries' sequence":
@@ -411,6 +425,7 @@ def site_questions(course, several, encoder, decoder, cross):
         "You hid later positions; only the decoder's own sequence is causal.",
     )
     hidden = shared("mask_inverted")
+    all_hidden = shared("mask_inverted", "inverted", "the whole rule")
     rows = shared("padding_hides_queries", "axis", "of queries")
     lengths = np.array(course.choose("lengths", ([6, 4], [4, 6], [5, 3])))
     return (
@@ -428,6 +443,7 @@ def site_questions(course, several, encoder, decoder, cross):
             ),
             (no_padding, rows, hidden, short, too_causal, *encoder.mistakes()),
             given=("split_heads", "merge_heads", "multi_head"),
+            forms=(all_hidden,),
         ),
         Question(
             "decoder_self_attention",
@@ -457,6 +473,7 @@ def site_questions(course, several, encoder, decoder, cross):
                     shared(n)
                     for n in ("causal_sees_one_ahead", "causal_misses_itself", "causal_transposed")
                 ),
+                all_hidden,
                 Mistake(
                     "masks_by_or",
                     "joined",
@@ -500,6 +517,7 @@ def site_questions(course, several, encoder, decoder, cross):
                 *cross.mistakes(),
             ),
             given=("split_heads", "merge_heads", "multi_head"),
+            forms=(all_hidden,),
         ),
     )
 

@@ -8,8 +8,8 @@ from coursework import tables
 STYLE = """
 :root { color-scheme: light dark; --line: #8886; --soft: #8882; --bad: #b3261e; --good: #1b6e3c }
 @media (prefers-color-scheme: dark) { :root { --bad: #ff9b8f; --good: #86d9a2 } }
-body { font: 1rem/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;
-  overflow-wrap: anywhere }
+body { font: 1rem/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem }
+p, li, h1, h2, pre, blockquote, td:last-child { overflow-wrap: anywhere }  /* long file names */
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 table { border-collapse: collapse; width: 100% }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left;
@@ -135,7 +135,7 @@ def class_summary(results):
             ("How many", "Task", "Mistake"),
             [
                 (
-                    f"{count}" + (f", {together[key]} with another one" if together[key] else ""),
+                    f"{count}" + (f" ({together[key]} with another)" if together[key] else ""),
                     f"<code>{_e(key[0])}</code>",
                     f"<strong>{_e(key[1])}</strong><br>{_e(sentences[key])}",
                 )

@@ -42,13 +42,13 @@ def selftest(assignment, box):
 
 
 def _forms(question):
-    """Forms of a mistake that are not taken for it."""
+    """Forms of a mistake that are taken for another one."""
     answers, faults = Answers(), []
     for form in question.forms:
         got = {c.name: answers.known(question, c, (form,)) for c in question.checks}
         if (named := [m.name for m in answers.diagnose(question, got)]) != [form.name]:
             label = f"{question.name}, {form.name} ({form.position})"
-            faults.append(f"{label}: is taken for {' + '.join(named) or 'nothing known'}")
+            faults.append(f"{label}: is taken for {' + '.join(named)}")
     return faults
 
 

@@ -339,7 +339,9 @@ def _called(path):
     """A file as whoever handed it in knows it, without what the platform put in front."""
     top, _, rest = path.partition("/")
     platform = MOODLE.match(top) or CANVAS.match(top)
-    return in_a_line((rest or (platform[3] or "").lstrip("_") if platform else "") or path)
+    if platform is None:
+        return in_a_line(path)
+    return in_a_line(rest or (platform[3] or "").lstrip("_") or platform[1])
 
 
 def _read_as(suffix, raw):

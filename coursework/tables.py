@@ -315,14 +315,14 @@ def stopped(result, question):
     if not any(c["message"].startswith(MISSING) for c in question["checks"]):
         return ""
     cells = [c for c in result["cells"] if question["name"] in c["defines"]]
-    return " ".join(_sentence(f"cell {c['cell']} stopped: {c['error']}") for c in cells)
+    return " ".join(_sentence(f"Cell {c['cell']} stopped: {c['error']}") for c in cells)
 
 
 def summary(result):
     """Feedback in a few sentences, for a platform's comment field."""
     if result["reason"]:
         return _sentence(result["reason"])
-    lines, said = [_sentence(note) for note in result["notes"]], {}
+    lines, said = [f"Note: {note}" for note in result["notes"]], {}
     for q in result["questions"]:
         if q["score"] < q["max_score"]:
             why = " ".join(q["feedback"]) or stopped(result, q)

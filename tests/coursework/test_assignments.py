@@ -103,10 +103,10 @@ def test_selftest_notices_a_check_that_is_gone():
 
 def test_selftest_notices_a_form_that_is_taken_for_another_mistake():
     a1 = load("a1")
-    form = Mistake("no_scale", "over", "the first axis", "You did not scale.")
+    form = Mistake("no_scale", "softmax_over", "queries", "You did not scale.")
     questions = [replace(q, forms=(form,)) if q.name == "attention" else q for q in a1.questions]
     faults = selftest.selftest(replace(a1, questions=tuple(questions)), Bubblewrap([a1.folder]))
-    assert faults == ["attention, no_scale (the first axis): is taken for nothing known"]
+    assert faults == ["attention, no_scale (queries): is taken for softmax_over_queries"]
 
 
 @pytest.mark.parametrize(

@@ -181,3 +181,6 @@ def test_nobody_is_told_the_names_that_a_platform_uses_inside(tmp_path):
     assert cem.reason.startswith("photo.png: ")
     assert grace.notes == ["Canvas marks it as late"]
     assert grace.canvas == "815"
+    (tmp_path / "Hal_14_assignsubmission_file_").mkdir()
+    hal = submissions.collect(tmp_path, NAMES)[3]
+    assert hal.reason == "Hal: the folder has nothing to grade"

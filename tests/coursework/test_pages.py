@@ -2,6 +2,7 @@
 
 import html
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 from coursework import __main__ as command
@@ -52,6 +53,17 @@ def test_the_assignment_of_the_instructors_page_works_as_printed(tmp_path, capsy
     code = f"{code}\n{declared}".replace('"written": []', '"written": written')
     (tmp_path / "a9" / "a9.py").write_text(code, "utf-8")
     assert command.main(["selftest", *where]) == 0
+
+
+def test_what_the_commands_write_by_default_is_not_committed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command.main(["release", "a1"])
+    command.main(["export", "nbgrader", "a1"])
+    command.main(["export", "gradescope", "a1"])
+    ignored = (ROOT / ".gitignore").read_text("utf-8").split()
+    made = [p.name + "/" * p.is_dir() for p in tmp_path.iterdir()]
+    assert len(made) == 3
+    assert not [name for name in made if not any(fnmatch(name, rule) for rule in ignored)]
 
 
 def test_points_and_minutes_on_the_instructors_page():

@@ -322,5 +322,5 @@ def test_mistakes_made_together_count_for_each_of_them():
     one = {"diagnosis": ["no_scale"], "feedback": ["You did not scale."]}
     two = {"diagnosis": ["no_scale", "mask_inverted"], "feedback": ["You did not scale.", "Turn."]}
     page = summarised(1, 2, **two)
-    assert page.count("<td>2, 2 with another one<td><code>f</code>") == 2
+    assert page.count("<td>2 (2 with another)<td><code>f</code>") == 2
     assert "<td>1<td><code>f</code><td><strong>no_scale</strong>" in summarised(1, **one)

@@ -16,7 +16,7 @@ from tests.coursework import handed_in
 
 A1 = load("a1")
 WORKSHEET = (
-    "ID,Nome,Stato,Voto,Voto massimo,Ultima modifica (consegna),Ultima modifica (voto),Commenti\r\n"
+    "ID,Persona,Stato,Voto,Massimo,Ultima modifica (consegna),Ultima modifica (voto),Commenti\r\n"
     'Partecipante 4711,Ada Lovelace,"Consegnato, puntuale",,30,"domenica, 1 marzo 2026",-,\r\n'
     "Partecipante 12,Ben X,Nessuna consegna,,30,-,-,-\r\n"
 )
@@ -72,7 +72,7 @@ def test_a_worksheet_in_another_language_asks_for_its_titles_before_anything_run
     code, out = run(folder, "--moodle", str(path))
     assert code == 2
     assert "no column 'Grade'" in (said := capsys.readouterr().err)
-    assert "Voto, Voto massimo" in said
+    assert "Voto, Massimo" in said
     assert not out.exists()
     assert run(folder, "--moodle", str(path), "--column", "Voto")[0] == 0
     assert "no comments in moodle.csv" in capsys.readouterr().err

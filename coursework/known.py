@@ -173,8 +173,8 @@ SOFTMAX_MISTAKES = (
         "sum_without_keepdims",
         "total",
         "sum, without keepdims",
-        "Your sum lost the axis (keepdims=True keeps it), so the division pairs rows with the "
-        "wrong sums as soon as there are three axes or another axis is asked for.",
+        "Your sum lost the axis (keepdims=True keeps it), so the division pairs numbers with the "
+        "sums of other rows, or fails.",
     ),
     shared(
         "empty_row_nan",

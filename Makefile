@@ -14,6 +14,8 @@ unexport MPLBACKEND PYTHONPATH PYTHONHOME PYTHONWARNINGS
 
 BIN := .venv/bin
 UV := 0.13.9
+# A value given to make, as it was typed: no dollar, quote or space in it means anything.
+typed = '$(subst ','\'',$(value $(1)))'
 NOTEBOOKS := $(wildcard chapters/*.ipynb book/*.ipynb)
 # These need more than pip gives quickly: torch, JAX, a pretrained model.
 PEER_NOTEBOOKS := $(shell grep -l '"needs_peers": true' $(NOTEBOOKS))
@@ -55,11 +57,11 @@ test-coursework: book .venv-coursework/ready  ## assignments prove themselves, h
 	.venv-coursework/bin/pytest tests/coursework
 
 release: .venv/ready  ## student notebooks: make release [ASSIGNMENT=a1] [COURSE=key]
-	$(BIN)/python -m coursework release $(ASSIGNMENT) $(if $(COURSE),--course "$(COURSE)")
+	$(BIN)/python -m coursework release $(ASSIGNMENT) $(if $(value COURSE),--course=$(call typed,COURSE))
 
 grade: .venv/ready  ## grade a folder into graded/a1: make grade ASSIGNMENT=a1 FOLDER=submissions/a1 [COURSE=key]
-	@test -n "$(ASSIGNMENT)" -a -n "$(FOLDER)" || { echo "make grade ASSIGNMENT=a1 FOLDER=submissions/a1"; exit 1; }
-	$(BIN)/python -m coursework grade $(ASSIGNMENT) "$(FOLDER)" $(if $(COURSE),--course "$(COURSE)")
+	@test -n "$(ASSIGNMENT)" -a -n $(call typed,FOLDER) || { echo "make grade ASSIGNMENT=a1 FOLDER=submissions/a1"; exit 1; }
+	$(BIN)/python -m coursework grade $(ASSIGNMENT) $(call typed,FOLDER) $(if $(value COURSE),--course=$(call typed,COURSE))
 
 lab: .venv/ready  ## open the notebooks in JupyterLab [LAB="--no-browser --allow-root"]
 	@$(BIN)/jupyter-trust $(NOTEBOOKS) >/dev/null  # so that stored widgets and SVG are shown at once

@@ -1,6 +1,7 @@
 """``python -m coursework release | check | grade | selftest | export``."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -23,7 +24,9 @@ def parser():
             metavar="DIR",
             help="where assignment sources are kept (default: those shipped)",
         )
-        made.add_argument("--course", metavar="KEY", help="the course's variant of the assignment")
+        made.add_argument(
+            "--course", type=as_typed, metavar="KEY", help="the course's variant of the assignment"
+        )
         return made
 
     c = command("release", run_release, "make the student notebook")
@@ -78,6 +81,14 @@ def parser():
     c.add_argument("--declare", action="store_true", help="write losses.json as things are now")
     _sandbox_options(c)
     return top
+
+
+def as_typed(text):
+    """A key, the same in every locale: one that knows ASCII alone breaks other letters."""
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeDecodeError:
+        return text
 
 
 def _sandbox_options(c):

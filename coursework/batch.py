@@ -2,9 +2,11 @@
 
 import concurrent.futures
 import contextlib
+import ctypes
 import hashlib
 import json
 import resource
+import signal
 import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
@@ -79,6 +81,7 @@ def grade_folder(job):
     limits = Limits(job.cell_seconds, job.call_seconds)
     arguments = (job.assignment, job.course, job.assignments, box, limits)
     not_now, not_stored = [], {}
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)  # grades are not for other users
     for k, (submission, result) in enumerate(_graded(waiting, job.jobs, arguments), 1):
         if result is None:
             not_now.append(submission.student)
@@ -224,10 +227,13 @@ def _graded(waiting, jobs, arguments):
 
 
 _grader = None
+DIES_WITH_PARENT = 1  # the number that prctl gives to it
 
 
 def _prepare(assignment, course, folder, box, limits):
     global _grader
+    if sys.platform == "linux":  # a command that is killed leaves nobody behind
+        ctypes.CDLL(None).prctl(DIES_WITH_PARENT, signal.SIGKILL)
     with contextlib.suppress(ValueError):  # where less is allowed already
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     _grader = Grader(load(assignment, course, folder), box, limits)

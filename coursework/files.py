@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 
-def write(path, text):
-    """Write text to a temporary neighbour, then rename it."""
+def write(path, text, private=False):
+    """Write text to a temporary neighbour, then rename it; private is what only its owner reads."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     data = text if isinstance(text, bytes) else text.encode("utf-8", errors="replace")
@@ -15,7 +15,9 @@ def write(path, text):
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        os.chmod(temporary, 0o644)
+        if not private:
+            os.umask(mask := os.umask(0))
+            os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

@@ -32,7 +32,8 @@ def export(assignment, path):
     release.release(assignment)
     home, own = Path(__file__).parent, Path(attention_utils.__file__).parent
     texts = {"setup.sh": SETUP, "run_autograder": RUN.format(name=assignment.name)}
-    if assignment.course.key:
+    keyed = assignment.course.key is not None
+    if keyed:
         texts["course_key"] = assignment.course.key
     for folder in (home, own):
         for file in sorted(folder.glob("*.py")):
@@ -49,7 +50,7 @@ def export(assignment, path):
                 0o100755 if name in ("setup.sh", "run_autograder") else 0o100644
             ) << 16
             archive.writestr(entry, text)
-    files.write(path, stream.getvalue())
+    files.write(path, stream.getvalue(), private=keyed)
     return Path(path)
 
 

@@ -364,8 +364,9 @@ def _owner(top):
 
 def _folder(where):
     """Regular files below a folder; links and devices are named, never opened."""
-    files, folders = [], []
-    paths = (Path(top, name) for top, *names in os.walk(where) for name in chain(*names))
+    files, folders, closed = [], [], []
+    walk = os.walk(where, onerror=closed.append)
+    paths = (Path(top, name) for top, *names in walk for name in chain(*names))
     for path in sorted(paths):
         inside = path.relative_to(where).as_posix()
         if NOISE.search(inside):
@@ -384,6 +385,11 @@ def _folder(where):
             files.append(_File(inside, order, _refusing("not a file")))
         else:
             files.append(_File(inside, order, partial(_from_disk, path), status.st_size))
+    for error in closed:
+        if Path(error.filename) == where:
+            raise error
+        inside = Path(error.filename).relative_to(where).as_posix()
+        files.append(_File(inside, (0, inside), _refusing(f"cannot be read: {error.strerror}")))
     tops = {PurePosixPath(file.path).parts[0] for file in files}
     for name in folders:
         if "/" not in name and name not in tops:

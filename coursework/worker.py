@@ -5,6 +5,7 @@ descriptors, a folder with numpy, the number of the user to become (or "-"), and
 in hex (or ""). Nothing in this process is trusted once a cell has run.
 """
 
+import builtins
 import copy
 import ctypes
 import os
@@ -28,6 +29,7 @@ LIMITS = {  # soft and hard alike
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_CPU: 120,
 }
+OPEN = open
 SKIPPED_CELLS = ("%%bash", "%%sh", "%%html", "%%javascript", "%%latex", "%%writefile", "%%script")
 
 
@@ -124,6 +126,16 @@ def get(space, message):
     return {"value": value}
 
 
+def open_what_is_there(file, mode="r", *args, opener=None, **options):
+    """`open` that does not ask for a new file, which is refused, where none is needed."""
+    if file == os.devnull and opener is None:
+
+        def opener(path, flags):
+            return os.open(path, flags & ~os.O_CREAT)
+
+    return OPEN(file, mode, *args, opener=opener, **options)
+
+
 def alarm(number, frame):
     """End what takes too long, if it lets itself be ended."""
     raise TimeUpError
@@ -161,6 +173,7 @@ def main():
     signal.signal(signal.SIGPROF, alarm)
     sys.meta_path.append(OnlyNumpy)
     warnings.simplefilter("ignore")
+    builtins.open = open_what_is_there
     space = {"__name__": "__main__", "np": np}
     operations = {"cell": run_cell, "call": call, "get": get}
     wire.send(WRITE, {"ready": True})

@@ -144,6 +144,15 @@ def test_gradescope_zip_is_reproducible_and_whole(tmp_path):
     assert not [n for n in names if "a2" in n or "losses" in n]
 
 
+def test_a_zip_with_a_key_is_for_its_owner_and_an_empty_key_is_a_key(tmp_path):
+    for key in (None, "", "spring"):
+        path = gradescope.export(load("a1", key), tmp_path / "a1.zip")
+        with zipfile.ZipFile(path) as archive:
+            kept = archive.read("course_key").decode() if key is not None else None
+            assert ("course_key" in archive.namelist(), kept) == (key is not None, key)
+        assert (path.stat().st_mode & 0o077 == 0) == (key is not None)
+
+
 def test_gradescope_grades_the_course_variant(autograder):
     assignment = load("a1", "spring")
     book = source.notebook(release.solved_cells(assignment), "a1")

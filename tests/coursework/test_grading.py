@@ -1,9 +1,16 @@
 """Grades, diagnoses and feedback of single submissions; batches that stop, go on, and split."""
 
+import contextlib
 import csv
 import json
 import os
+import shlex
 import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -616,3 +623,106 @@ def test_values_that_would_cost_the_grader_time_or_memory():
 def test_an_old_format_without_a_list_of_cells_is_unreadable(cells):
     with pytest.raises(submissions.Unreadable):
         submissions.read(f'{{"worksheets": [{{"cells": {cells}}}]}}'.encode())
+
+
+def test_files_respect_the_mask_and_grades_are_for_one_user(folder, tmp_path):
+    out = tmp_path / "out"
+    before = os.umask(0o027)
+    try:
+        assert command.main(["grade", "a1", str(folder), "--out", str(out), "--jobs", "1"]) == 0
+    finally:
+        os.umask(before)
+    assert out.stat().st_mode & 0o077 == 0
+    assert (out / "grades.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_key_is_the_same_in_every_locale(tmp_path):
+    made = set()
+    for name, locale in (("a", {"LC_ALL": "C.UTF-8"}), ("b", {"LC_ALL": "C", "PYTHONUTF8": "0"})):
+        environment = os.environ | {"PYTHONCOERCECLOCALE": "0"} | locale
+        options = ["release", "a1", "--course", "ключ", "--out", str(tmp_path / name)]
+        command_line = [sys.executable, "-m", "coursework", *options]
+        subprocess.run(command_line, env=environment, check=True, capture_output=True)
+        made.add((tmp_path / name / "a1.ipynb").read_bytes())
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("key", ["pa$$word", "$1 x", 'it\'s "so" `true` $(HOME)', "(a, b)"])
+def test_make_passes_a_key_as_it_was_typed(key):
+    for target in (["release"], ["grade", "ASSIGNMENT=a1", f"FOLDER={key}"]):
+        line = ["make", "-n", "-o", ".venv/ready", *target, f"COURSE={key}"]
+        said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+        assert f"--course={key}" in shlex.split(said.strip().split("\n")[-1])
+        assert target[-1].removeprefix("FOLDER=") in shlex.split(said)
+
+
+@contextlib.contextmanager
+def an_ordinary_user():
+    """For whom permissions hold, also where these tests run as root; gives a folder to all."""
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o777)
+        if user == 0:
+            os.seteuid(12345)
+        try:
+            yield Path(name)
+        finally:
+            os.seteuid(user)
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o111, 0o000])
+def test_a_folder_that_may_not_be_opened_is_a_row(mode):
+    with an_ordinary_user() as folder:
+        (folder / "ann").mkdir()
+        (folder / "ann" / "a1.ipynb").write_text("{}", "utf-8")
+        (folder / "ann").chmod(mode)
+        try:
+            found = submissions.collect(folder, set())
+        finally:
+            (folder / "ann").chmod(0o755)
+    assert [s.student for s in found] == ["ann"]
+    assert found[0].reason.endswith("cannot be read: Permission denied")
+
+
+def test_a_place_that_may_not_be_read_or_written_is_told_in_a_sentence(capsys):
+    with an_ordinary_user() as folder:
+        (folder / "closed").mkdir(mode=0)
+        place = folder / "closed" / "new"
+        assert command.main(["release", "a1", "--out", str(place)]) == 2
+        with pytest.raises(PermissionError, match="closed"):
+            submissions.collect(folder / "closed", set())
+        (folder / "closed").chmod(0o755)
+    assert capsys.readouterr().err == f"coursework: [Errno 13] Permission denied: '{place}'\n"
+
+
+def test_a_command_that_is_killed_leaves_no_process(tmp_path):
+    sleeper = {"cell_type": "code", "source": "import time\ntime.sleep(20)"}
+    book = handed_in.solved(A1)
+    (tmp_path / "in").mkdir()
+    for name, cells in (("a", []), ("b", [sleeper])):
+        raw = json.dumps(book | {"cells": [*cells, *book["cells"]]})
+        (tmp_path / "in" / f"{name}.ipynb").write_text(raw, "utf-8")
+    out = tmp_path / "out"
+    line = ["-m", "coursework", "grade", "a1", str(tmp_path / "in"), "--out", str(out)]
+    process = subprocess.Popen([sys.executable, *line, "--jobs", "1"], stderr=subprocess.DEVNULL)
+    first = _soon((out / "results" / "a.json").exists)  # the second is being graded
+    workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.kill()
+    process.wait()
+    assert first
+    assert workers
+    assert _soon(lambda: not any(map(_runs, workers)))
+
+
+def _soon(happens):
+    end = time.monotonic() + 15
+    while not (got := happens()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return got
+
+
+def _runs(number):
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False

@@ -195,3 +195,21 @@ def test_where_none_starts_nobody_is_given_zero(reluctant, tmp_path, monkeypatch
     assert "the sandbox did not start for ann, who are not" in capsys.readouterr().err
     assert "ben" in (tmp_path / "out" / "grades.csv").read_text("utf-8")
     assert "ann" not in (tmp_path / "out" / "grades.csv").read_text("utf-8")
+
+
+def test_what_goes_nowhere_may_be_opened(box):
+    got = answers(
+        box,
+        """
+import contextlib
+import os
+
+with open(os.devnull, "w") as sink, contextlib.redirect_stdout(sink):
+    print("said to nobody")
+try:
+    open("/box_or_not", "w")
+except PermissionError:
+    answer = "only there"
+""",
+    )
+    assert got == "only there"

@@ -30,11 +30,12 @@ ENVIRONMENT = {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS"
 }
 
 # System calls that a calculation never needs: new processes and threads, sockets, memory outside
-# the memory limit, name spaces, other processes, news of them; files made, moved or cut; and their
-# owners, modes and times, since /dev/null is the machine's own and one for all. Their numbers on
-# x86_64 and on aarch64.
+# the memory limit, name spaces, other processes, news of them; files made, moved or cut; and what
+# leaves a mark that others may see: owners, modes and times of files, locks on them, and which of
+# them are in memory. Their numbers on x86_64 and on aarch64.
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 FORBIDDEN_CALLS = {
+    "mincore": (27, 232),
     "shmget": (29, 194),
     "shmat": (30, 196),
     "socket": (41, 198),
@@ -44,6 +45,7 @@ FORBIDDEN_CALLS = {
     "vfork": (58, None),
     "semget": (64, 190),
     "msgget": (68, 186),
+    "flock": (73, 32),
     "truncate": (76, 45),
     "ftruncate": (77, 46),
     "rename": (82, None),
@@ -62,6 +64,7 @@ FORBIDDEN_CALLS = {
     "utime": (132, None),
     "mknod": (133, None),
     "mount": (165, 40),
+    "readahead": (187, 213),
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
@@ -69,6 +72,7 @@ FORBIDDEN_CALLS = {
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
     "io_setup": (206, 0),
+    "fadvise64": (221, 223),
     "utimes": (235, None),
     "mq_open": (240, 180),
     "add_key": (248, 217),
@@ -101,13 +105,20 @@ FORBIDDEN_CALLS = {
     "bpf": (321, 280),
     "execveat": (322, 281),
     "userfaultfd": (323, 282),
+    "preadv2": (327, 286),
     "io_uring_setup": (425, 425),
     "pidfd_open": (434, 434),
     "clone3": (435, 435),
     "openat2": (437, 437),
     "pidfd_getfd": (438, 438),
+    "process_madvise": (440, 440),
     "memfd_secret": (447, 447),
+    "futex_waitv": (449, 449),
+    "cachestat": (451, 451),
     "fchmodat2": (452, 452),
+    "futex_wake": (454, 454),
+    "futex_wait": (455, 455),
+    "futex_requeue": (456, 456),
     "setxattrat": (463, 463),
     "removexattrat": (466, 466),
     "file_setattr": (469, 469),
@@ -118,8 +129,26 @@ NAMELESS = os.O_TMPFILE & ~os.O_DIRECTORY  # a new file without a name
 FORBIDDEN_ARGUMENTS = {
     "open": ((2, None), 1, ANY_BIT, (os.O_CREAT, NAMELESS)),
     "openat": ((257, 56), 2, ANY_BIT, (os.O_CREAT, NAMELESS)),
-    # A lease on a file delays everybody who opens it; a notice tells when somebody does.
-    "fcntl": ((72, 25), 1, EQUAL, (fcntl.F_SETLEASE, fcntl.F_NOTIFY)),
+    "madvise": ((28, 233), 2, EQUAL, (20, 21)),  # MADV_COLD, MADV_PAGEOUT: out of memory with it
+}
+# Allowed with some arguments only.
+ALLOWED_ARGUMENTS = {
+    # Not the locks, the leases and the notices: they concern the file and whoever opens it.
+    "fcntl": (
+        (72, 25),
+        1,
+        EQUAL,
+        (
+            fcntl.F_DUPFD,
+            fcntl.F_GETFD,
+            fcntl.F_SETFD,
+            fcntl.F_GETFL,
+            fcntl.F_SETFL,
+            fcntl.F_DUPFD_CLOEXEC,
+        ),
+    ),
+    # Any other futex in a mapped file wakes whoever has mapped the same one.
+    "futex": ((202, 98), 1, ANY_BIT, (128,)),  # FUTEX_PRIVATE_FLAG
 }
 
 
@@ -350,9 +379,13 @@ def _filter():
     for numbers in FORBIDDEN_CALLS.values():
         if numbers[column] is not None:
             program += step(EQUAL, numbers[column], 1) + refuse
-    for numbers, argument, test, values in FORBIDDEN_ARGUMENTS.values():
-        if numbers[column] is not None:
-            inside = step(load, 16 + 8 * argument)
-            inside += b"".join(step(test, value, 1) + refuse for value in values) + allow
-            program += step(EQUAL, numbers[column], len(inside) // 8) + inside
+    for some, hit, miss in (
+        (FORBIDDEN_ARGUMENTS, refuse, allow),
+        (ALLOWED_ARGUMENTS, allow, refuse),
+    ):
+        for numbers, argument, test, values in some.values():
+            if numbers[column] is not None:
+                inside = step(load, 16 + 8 * argument)
+                inside += b"".join(step(test, value, 1) + hit for value in values) + miss
+                program += step(EQUAL, numbers[column], len(inside) // 8) + inside
     return program + allow

@@ -61,6 +61,7 @@ def test_every_forbidden_call_is_refused(box):
     numbers = {name: n for name, n in numbers.items() if n is not None}
     assert {"vmsplice", "process_vm_writev", "inotify_init1", "mkdirat", "unlinkat"} <= {*numbers}
     assert {"fchmod", "fchmodat2", "fchownat", "utimensat", "fsetxattr", "io_setup"} <= {*numbers}
+    assert {"flock", "fadvise64", "preadv2", "mincore", "cachestat"} <= {*numbers}
     allowed = answers(
         box,
         f"answer = [k for k, n in {numbers}.items() if not refused(n, -1, 0, 0, 0, 0, 0)]",
@@ -139,6 +140,30 @@ def test_what_a_process_leaves_behind_is_ended_with_it(separate):
         user = session.process.user
         left = subprocess.Popen(["sleep", "60"], user=user, group=user, extra_groups=[])
     assert left.wait(10) == -signal.SIGKILL
+
+
+def test_no_lock_and_no_futex_speaks_to_another_process(box):
+    locks = 5, 6, 7, 36, 37, 38  # F_GETLK, F_SETLK, F_SETLKW and the same of open files
+    number, madvise = (
+        numbers[COLUMN]
+        for numbers, *_ in (
+            sandbox.ALLOWED_ARGUMENTS["futex"],
+            sandbox.FORBIDDEN_ARGUMENTS["madvise"],
+        )
+    )
+    got = answers(
+        box,
+        f"""
+word = ctypes.c_uint32()
+wake, private = 1, 128
+answer = [
+    [refused({number}, ctypes.byref(word), wake | own, 1, None, None, 0) for own in (0, private)],
+    [libc.fcntl(0, command, bytes(32)) == -1 and ctypes.get_errno() == 1 for command in {locks}],
+    [refused({madvise}, None, 0, advice) for advice in (4, 20, 21)],
+]
+""",
+    )
+    assert got == ((True, False), (True,) * 6, (False, True, True))
 
 
 def test_the_box_tells_nothing_of_the_machine():

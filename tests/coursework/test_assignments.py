@@ -184,5 +184,30 @@ def test_an_input_is_judged_by_what_it_separates(key):
             10**400,
             tuple([np.full((2, 2), np.nan)] * len(right)),
             tuple([np.ones((30, 30))] * len(right)),
+            tuple([np.array(12_000)] * len(right)),
+            tuple([np.array([12_000])] * len(right)),
+            tuple([np.ones((400, 1))] * len(right)),
         ):
             assert question.judge(bad), bad
+
+
+def judge(kind):
+    """The judge of one kind of mistake, in whichever variant has it."""
+    for key in (None, *map(str, range(20))):
+        assignment = load("a3", key)
+        for number in range(1, 9):
+            questions = {q.name: q for q in assignment.questions}
+            letter = questions[f"kind_{number}"].known()
+            if f"- **{letter}**: {kind}\n" in assignment.text + "\n":
+                return questions[f"input_{number}"].judge
+    raise AssertionError(f"no variant has {kind}")
+
+
+def test_an_input_on_which_a_right_version_gives_no_number_separates_nothing():
+    empty = np.zeros((2, 0)), np.zeros((3, 0))
+    said = judge("softmax runs over the wrong axis")(empty)
+    assert said == "A right version gives no number on your input."
+    memory = [[0, -6e4, 0], [6e4, 0, 1], [5e4, -6e4, 1]]
+    for kind in (np.float16, np.float64):  # products too large for float16
+        y, longer = np.full((1, 3), 5e4, kind), np.array(memory, kind)
+        assert judge("the keys are given the number of queries")((y, longer)) == ""

@@ -17,6 +17,7 @@ from coursework.submissions import in_a_line, printable
 
 NOT_WRITTEN = {"NotImplementedError": "not written yet"}
 WAITS = 1, 5, 0  # seconds after a process that did not start
+UNTOLD = "it raises an exception; which one is not shown, since people may try again"
 SILENT = {"NotImplementedError", "Missing", "TimeUp", "Died", "NotRun"}  # nothing to diagnose
 
 
@@ -185,6 +186,7 @@ class _Run:
         self.quick = set()  # cells that are run again when time is up
         self.all = frozenset(code)
         self.sessions = {}  # open processes, by the cells that they have run
+        self.words = True  # whether what an error says is shown
 
     def close(self):
         """End all processes."""
@@ -205,6 +207,8 @@ class _Run:
         note = "it changes the array that it is given" if changed else ""
         if question.kind == "call" and not _is_blank(got) and not self._diagnosis(question, got):
             for cells in self._alone(question):
+                if self.grader.retries:  # nobody is left who could tell the new process anything
+                    self._close(self.all)
                 failed = [c for c in question.checks if isinstance(got[c.name], Raised)]
                 again, _ = self._got(question, cells, failed, patience=1)
                 self._close(cells)
@@ -263,7 +267,8 @@ class _Run:
                     if took < 1:
                         self.quick.add(number)
                     if "error" in reply:
-                        self.errors.setdefault(number, _said(_raised(reply), self.limits.cell))
+                        error = _raised(reply, self.words)
+                        self.errors.setdefault(number, self._said(error, self.limits.cell))
                     if stopped:
                         self.slow.add(number)
             except SessionError as error:
@@ -285,6 +290,7 @@ class _Run:
             message = {"op": question.kind, "name": question.name}
             if question.kind == "call":
                 message |= {"args": check.args, "kwargs": check.kwargs, "given": question.given}
+            self.words = not self.grader.retries  # from here on the input is known
             start = time.monotonic()
             try:
                 reply = session.ask(message, self.limits.call, self._serve(question))
@@ -295,7 +301,7 @@ class _Run:
                 lost += 1
                 continue
             if "error" in reply:
-                got[check.name] = _raised(reply, not self.grader.retries)
+                got[check.name] = _raised(reply, self.words)
                 if reply["error"] == "TimeUp":  # it may have been stopped in mid-sentence
                     self._close(cells)
                     lost += 1
@@ -354,7 +360,7 @@ class _Run:
 
     def _message(self, question, check, got):
         if isinstance(got, Raised):
-            return _said(got, self.limits.call)
+            return self._said(got, self.limits.call)
         if question.judge:
             return question.judge(got)
         want, mine = shape_of(self.answers.known(question, check)), in_a_line(shape_of(got))
@@ -362,6 +368,19 @@ class _Run:
             return check.hint
         said = "This asks for" if self.grader.retries else f"You gave {mine}; this asks for"
         return f"{said} {want}. {check.hint}"
+
+    def _said(self, raised, seconds):
+        """An error as a sentence."""
+        if raised.error == "TimeUp":
+            return f"it did not end within {seconds:g} seconds of processor time"
+        if raised.error in NOT_WRITTEN:
+            return NOT_WRITTEN[raised.error]
+        if raised.error in ("Missing", "NotRun", "Died"):
+            return raised.text or "nothing of that name is defined"
+        if not self.words:
+            return UNTOLD
+        said = f"{raised.error}: {raised.text}" if raised.text else raised.error
+        return f"{said} (line {raised.line} of the cell)" if raised.line else said
 
     def _values(self, question, check, got):
         """The failing input and both values, short, for a mistake that nobody knows."""
@@ -392,25 +411,13 @@ def _squeezed(text):
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _raised(reply, with_words=True):
+def _raised(reply, with_words):
     """An error as the student's process tells it: untrusted words, cut short or left out."""
-    name, line = in_a_line(reply["error"]) or "Exception", reply.get("line")
+    name = in_a_line(reply["error"]) or "Exception"
     if with_words:
-        return Raised(name, in_a_line(reply["text"], 300), line)
-    known = name in SILENT or hasattr(builtins, name)
-    return Raised(name if known else "Exception", "", line)
-
-
-def _said(raised, seconds):
-    """An error as a sentence."""
-    if raised.error == "TimeUp":
-        return f"it did not end within {seconds:g} seconds of processor time"
-    if raised.error in NOT_WRITTEN:
-        return NOT_WRITTEN[raised.error]
-    if raised.error in ("Missing", "NotRun", "Died"):
-        return raised.text or "nothing of that name is defined"
-    said = f"{raised.error}: {raised.text}" if raised.text else raised.error
-    return f"{said} (line {raised.line} of the cell)" if raised.line else said
+        return Raised(name, in_a_line(reply["text"], 300), reply.get("line"))
+    known = name in SILENT or hasattr(builtins, name)  # by it a known mistake is recognized
+    return Raised(name if known else "Exception")
 
 
 def _small(values):

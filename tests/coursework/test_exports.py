@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from coursework import gradescope, nbgrader, release, sandbox, source, submissions
-from coursework.grading import Grader, Limits
+from coursework.grading import UNTOLD, Grader, Limits
 from coursework.model import load
 from tests.coursework import handed_in
 
@@ -177,11 +177,12 @@ def test_gradescope_names_the_mistake_and_keeps_the_right_values(autograder):
 TELLTALES = {
     "causal_mask": """
 def causal_mask(n_q, n_k):
-    raise ValueError(f"told: {n_q}")
+    source = "\\n" * n_q + "raise ValueError"
+    exec(compile(source, "<cell 1>", "exec"))
 """,
     "padding_mask": """
 def padding_mask(lengths, n_k):
-    raise type(f"told_{n_k}", (Exception,), {})
+    raise (KeyError, type(f"told_{n_k}", (Exception,), {}))[lengths[0] % 2]
 """,
     "softmax": """
 def softmax(x, axis=-1):
@@ -201,7 +202,8 @@ def test_gradescope_passes_on_nothing_that_a_student_could_learn_inputs_from(aut
     (autograder / "submission" / "a1.ipynb").write_text(raw, "utf-8")
     _, result = run_autograder(autograder)
     said = {t["output"] for t in result["tests"] if t["name"].startswith("causal_mask")}
-    assert said == {"ValueError (line 3 of the cell)"}
+    said |= {t["output"] for t in result["tests"] if t["name"].startswith("padding_mask")}
+    assert said == {UNTOLD}
     assert "told" not in json.dumps(result)
     assert "12345" not in json.dumps(result)
     assert {t["name"].split(":")[0] for t in result["tests"] if t["status"] == "failed"} == {

@@ -254,6 +254,30 @@ def test_every_pair_of_known_mistakes_is_named_as_far_as_it_can_be_seen(question
         assert named or right, [m.name for m in pair]
 
 
+TELLS_WHEN_ALONE = """
+if "attention" not in globals():
+    raise RuntimeError("told")
+"""
+
+
+@pytest.mark.parametrize("retries", [True, False])
+def test_where_people_try_again_errors_speak_only_before_the_inputs_are_known(monkeypatch, retries):
+    opened, beside = grading._Run._opened, []
+    monkeypatch.setattr(
+        grading._Run, "_opened", lambda run: beside.append(len(run.sessions)) or opened(run)
+    )
+    book = handed_in.solved(A1, softmax="def softmax(x, axis=-1):\n    raise KeyError\n")
+    cells = [{"cell_type": "code", "source": s} for s in ("import torch", TELLS_WHEN_ALONE)]
+    raw = json.dumps(book | {"cells": [*book["cells"], *cells]}).encode()
+    submission = submissions.Submission("e", "E", cells=submissions.read(raw)[0])
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 2), retries)
+    result = grader.grade(submission)
+    assert result["score"] == A1.points - 5
+    assert "torch is not here" in json.dumps(result)
+    assert ("told" in json.dumps(result)) is not retries
+    assert any(beside) is not retries
+
+
 # ---------------------------------------------------------------- batches
 
 

@@ -379,7 +379,8 @@ def snippet_questions(course, snippet, number, letters):
     )
 
 
-# Why an input does not expose the mistake; "" if it does. The input is a stranger's.
+# Why an input does not expose the mistake; "" if it does. The input is a stranger's, and nothing of
+# it is in the sentence: it may hold what is hidden in other checks.
 JUDGE = """
 {right}
 
@@ -390,7 +391,7 @@ JUDGE = """
 def judge(value):
     value = value if isinstance(value, tuple) else (value,)
     if len(value) != {count}:
-        return f"buggy_{number} takes {count} arguments; your input has {{len(value)}}."
+        return "buggy_{number} takes {count} arguments; your input has another number of them."
     arguments = []
     for argument in value:
         array = np.asarray(argument) if isinstance(argument, bool | int | float) else argument
@@ -414,8 +415,8 @@ def judge(value):
             right = right_version(*arguments)
             if not np.isfinite(right).all():
                 return "A right version gives no number on your input."
-        except Exception as error:
-            return f"A right version refuses your input: {{type(error).__name__}}: {{error}}"
+        except Exception:
+            return "A right version refuses your input: run yours on it."
         try:
             wrong = wrong_version(*arguments)
             same = np.shape(right) == np.shape(wrong)

@@ -14,6 +14,7 @@ from coursework.marking import Answers, Raised, as_array, misnamed, settled, sha
 from coursework.sandbox import SandboxError
 from coursework.session import PATIENCE, Session, SessionError
 from coursework.submissions import in_a_line, printable
+from coursework.wire import Other
 
 NOT_WRITTEN = {"NotImplementedError": "not written yet"}
 WAITS = 1, 5, 0  # seconds after a process that did not start
@@ -450,9 +451,14 @@ def _shown(value):
     return printable(_written(value))
 
 
-def _written(value):
+def _written(value, most=1200):
+    """A value as text, made of at most so many characters: nothing large is ever written out."""
     if isinstance(value, tuple):
-        return "(" + ",\n".join(_written(part) for part in value[:4]) + ")"
+        parts = []
+        for part in value[:4]:
+            parts.append(_written(part, most) if most > 0 else "…")
+            most -= len(parts[-1])
+        return "(" + ",\n".join(parts) + ")"
     if isinstance(value, np.ndarray):
         if value.ndim and value[:8].size > 2000:  # NumPy never abbreviates short axes
             return f"numbers of shape {value.shape}"
@@ -464,5 +470,11 @@ def _written(value):
             separator=", ",
             suppress_small=True,
         )
-        return text if len(text) < 1200 else text[:1200] + " …"
-    return repr(value)[:300]
+        return text if len(text) < most else text[:most] + " …"
+    if isinstance(value, str):
+        return repr(value[:300])
+    return (
+        repr(value)
+        if isinstance(value, bool | int | float | Other | None)
+        else type(value).__name__
+    )

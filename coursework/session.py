@@ -108,9 +108,9 @@ class Session:
 
 def _plain_error(reply):
     """An error as a student's process tells it, with the types that an error has."""
-    line = reply.get("line")
+    line, error, text = reply.get("line"), reply["error"], reply.get("text")
     return {
-        "error": str(reply["error"])[:60],
-        "text": str(reply.get("text", ""))[:300],
+        "error": error[:60] if isinstance(error, str) else "Exception",
+        "text": text[:300] if isinstance(text, str) else "",
         "line": line if type(line) is int and 0 < line < 10_000 else None,
     }

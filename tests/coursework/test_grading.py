@@ -24,6 +24,7 @@ from coursework import (
     pages,
     release,
     sandbox,
+    session,
     submissions,
     tables,
     wire,
@@ -641,6 +642,18 @@ def test_values_that_would_cost_the_grader_time_or_memory():
     assert not grading._small([((1, 2), (3,))])  # ragged
     assert grading._small([np.ones((3, 4)), 2, None])
     assert grading._written(np.zeros((6,) * 6)) == "numbers of shape (6, 6, 6, 6, 6, 6)"
+    assert grading._written(({"a": 1}, None, wire.Other("set"))) == "(dict,\nNone,\n<set>)"
+    many = np.full((2,) * 10, 1 / 3)
+    for _ in range(5):
+        many = (many,) * 4
+    assert len(grading._written(many)) < 1500
+
+
+def test_what_a_process_calls_an_error_is_a_text_or_nothing():
+    told = session._plain_error({"error": np.zeros(3), "text": ["x"], "line": 1.5})
+    assert told == {"error": "Exception", "text": "", "line": None}
+    told = session._plain_error({"error": "E" * 99, "text": "x" * 999, "line": 7})
+    assert told == {"error": "E" * 60, "text": "x" * 300, "line": 7}
 
 
 @pytest.mark.parametrize("cells", ["5", "true", "1.5", "null", '"x"'])

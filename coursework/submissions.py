@@ -27,6 +27,7 @@ STUDENT_LIMIT = 50  # files of one student that are looked at, and zips that are
 # Of the others Python's zipfile unpacks everything at once, whatever size the entry tells.
 METHODS = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 CELL_LIMIT = 2000
+BRACKETS_LIMIT = 2**20  # opening ones in the text of a notebook: each makes a thing in memory
 SOURCE_LIMIT = 2**20  # characters of one cell
 NAME_BYTES = 120  # of a person's name in the name of a file: the disk takes 255 in all
 # A student chooses the end of such a name: the first number is the platform's.
@@ -201,6 +202,10 @@ def read(raw):
         raise Unreadable("the file contains the marks of an unfinished merge (<<<<<<<)")
     if text.lstrip()[:1] == "<":
         raise Unreadable("the file is a web page, not the notebook; download the .ipynb file")
+    if text.count("{") + text.count("[") > BRACKETS_LIMIT:
+        raise Unreadable(
+            "the file holds too many lists and objects; clear the outputs and hand in again"
+        )
     try:
         book = json.loads(text)
     except RecursionError:
@@ -213,8 +218,6 @@ def read(raw):
             f"the file is cut off or damaged; the first {len(book['cells'])} cells could be read"
         )
     cells = _cells(book)
-    if len(cells) > CELL_LIMIT:
-        raise Unreadable(f"the notebook has {len(cells)} cells; {CELL_LIMIT} is the limit")
     if not cells:
         raise Unreadable("the notebook has no cells")
     return cells, notes, _release(book)
@@ -265,10 +268,11 @@ def _cells(book):
         }
     if not isinstance(book, dict) or not isinstance(book.get("cells"), list):
         raise Unreadable("the file is JSON but no notebook: it has no list of cells")
+    cells = [cell for cell in book["cells"] if isinstance(cell, dict)]
+    if len(cells) > CELL_LIMIT:
+        raise Unreadable(f"the notebook has {len(cells)} cells; {CELL_LIMIT} is the limit")
     found = []
-    for cell in book["cells"]:
-        if not isinstance(cell, dict):
-            continue
+    for cell in cells:
         source = cell.get("source", cell.get("input", ""))
         if isinstance(source, list):
             source = "".join(part for part in source if isinstance(part, str))
@@ -338,7 +342,7 @@ def _choose(submission, group, wanted):
 def _called(path):
     """A file as whoever handed it in knows it, without what the platform put in front."""
     top, _, rest = path.partition("/")
-    platform = MOODLE.match(top) or CANVAS.match(top)
+    platform = _platform(top)
     if platform is None:
         return in_a_line(path)
     return in_a_line(rest or (platform[3] or "").lstrip("_") or platform[1])
@@ -353,12 +357,18 @@ def _read_as(suffix, raw):
     return read(raw)
 
 
+def _platform(top):
+    """The match of the platform that a name is from: whose number stands first."""
+    found = [match for pattern in (MOODLE, CANVAS) if (match := pattern.match(top))]
+    return min(found, key=lambda match: match.start(2), default=None)
+
+
 def _owner(top):
     """Whose a file or folder is by its top name."""
-    if moodle := MOODLE.match(top):
-        return _Owner(moodle[1], moodle=moodle[2])
-    if canvas := CANVAS.match(top):
-        return _Owner(canvas[1], canvas=canvas[2])
+    if platform := _platform(top):
+        name, number = platform[1], platform[2]
+        moodle = platform.re is MOODLE
+        return _Owner(name, number if moodle else "", "" if moodle else number)
     return _Owner(re.sub(r"\.(ipynb|zip|py|json|txt)$", "", top, flags=re.I), top=top)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # A sign that begins a cell, also for a program that parts cells at semicolons or tabs.
-FORMULA = re.compile(r"((?:^|[;\t\r\n])\"*)(?=[=+@-])")
+FORMULA = re.compile(r"((?:^|[;\t\r\n])\"*)(?=[=+@＝＋＠－-])")
 MISSING = ("no function ", "nothing ")  # how a message begins that finds no such name
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE_COLUMNS = (

@@ -84,6 +84,20 @@ def test_the_number_of_moodle_is_not_the_one_in_a_file_name(tmp_path, end):
     }
 
 
+def test_the_number_of_canvas_is_not_one_of_moodle_in_a_file_name(tmp_path):
+    found = collected(
+        tmp_path,
+        "mallory_99_5_x_815_assignsubmission_file_.ipynb",
+        "mallory_LATE_98_6_815_assignsubmission_file_.ipynb",
+        "Ada Lovelace_815_assignsubmission_file_1_2_a1.ipynb",
+    )
+    assert [(s.name, s.moodle, s.canvas) for s in found] == [
+        ("Ada Lovelace", "815", ""),
+        ("mallory", "", "98"),
+        ("mallory", "", "99"),
+    ]
+
+
 def test_a_common_folder_is_dropped_but_not_the_folder_of_the_only_person(tmp_path):
     for folder, names in (("all", ["ann", "ben"]), ("Ada_7_assignsubmission_file_", ["Ada~7"])):
         path = tmp_path / f"{folder}.zip"
@@ -122,10 +136,11 @@ def test_a_name_never_begins_with_a_sign(tmp_path, name):
 
 def test_no_cell_of_a_table_is_a_formula_wherever_it_is_parted():
     texts = ["=1", "x;=1", 'x;"=1', '"=1', "x\n=1", "x\t-1", 'a;"+"', "@x", ";;-1"]
+    texts += ["\uff1d1", "\uff0b1", "\uff0d1", "\uff20x", "x;\uff1d1"]  # full width
     table = tables._text([["first", text, text] for text in texts])
     for separator in ",;\t":
         cells = [c for row in csv.reader(io.StringIO(table), delimiter=separator) for c in row]
-        assert not [cell for cell in cells if cell[:1] in tuple("=+-@")]
+        assert not [cell for cell in cells if cell[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20")]
 
 
 def test_a_comment_for_moodle_is_text_and_not_html():

@@ -77,3 +77,19 @@ def test_a_file_that_cannot_be_looked_at_keeps_its_place(tmp_path, monkeypatch):
     ann, ben = submissions.collect(tmp_path, set())
     assert ann.reason == "ann/a1.ipynb: cannot be read: Permission denied"
     assert ben.cells
+
+
+@pytest.mark.parametrize("cell", ["{}", "[]", '{"source":""}'])
+def test_a_notebook_of_nothing_but_cells_takes_no_memory(cell, peak):
+    raw = ('{"cells":[' + ",".join([cell] * (2**20 + 2**17)) + "]}").encode()
+    tracemalloc.reset_peak()
+    with pytest.raises(submissions.Unreadable, match="too many lists and objects"):
+        submissions.read(raw)
+    assert peak() < 3 * len(raw) / 2**20 + 1
+
+
+def test_cells_are_counted_before_they_are_made(monkeypatch):
+    monkeypatch.setattr(submissions, "Cell", None)
+    raw = json.dumps({"cells": [{"source": ""}] * 2001}).encode()
+    with pytest.raises(submissions.Unreadable, match="2001 cells"):
+        submissions.read(raw)

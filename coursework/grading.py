@@ -33,7 +33,7 @@ class Limits:
 
     @property
     def cells(self):
-        """Seconds by the clock for all cells, and as many for running them again."""
+        """Seconds by the clock for all cells, and twice as many for running them again."""
         return 10 + 2 * self.cell
 
 
@@ -180,7 +180,8 @@ class _Run:
         self.grader, self.code, self.deadline = grader, code, deadline
         self.limits, self.answers = grader.limits, grader.answers
         self.errors, self.lives = {}, 0
-        self.seconds = [grader.limits.cells] * 2  # for cells: the first time, and again
+        cells = grader.limits.cells
+        self.seconds = [cells, 2 * cells]  # for cells: the first time, and again
         self.ran = set()  # cells that have been run before
         self.left_out = set()  # cells that ended or hung their process
         self.slow = set()  # cells that were stopped: no second wait for them
@@ -208,9 +209,11 @@ class _Run:
         note = "it changes the array that it is given" if changed else ""
         if question.kind == "call" and not _is_blank(got) and not self._diagnosis(question, got):
             for cells in self._alone(question):
+                failed = [c for c in question.checks if isinstance(got[c.name], Raised)]
+                if not failed:
+                    break
                 if self.grader.retries:  # nobody is left who could tell the new process anything
                     self._close(self.all)
-                failed = [c for c in question.checks if isinstance(got[c.name], Raised)]
                 again, _ = self._got(question, cells, failed, patience=1)
                 self._close(cells)
                 if values := {n: v for n, v in again.items() if not isinstance(v, Raised)}:

@@ -151,6 +151,16 @@ def test_cells_that_must_be_run_again_have_time_of_their_own(monkeypatch):
     assert (result["score"], result["cells"]) == (21, [])
 
 
+def test_where_people_may_try_again_several_errors_leave_time_for_slow_cells(monkeypatch):
+    """There the notebook is run again after each function that gives no value."""
+    monkeypatch.setattr(Limits, "cells", 4)
+    grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 1), retries=True)
+    tasks = ("softmax", "attention", "decoder_mask")
+    wrong = {name: f"def {name}(*a, **k):\n    raise KeyError\n" for name in tasks}
+    _, result = graded(grader, **slow_cells(3, "time.sleep(1.1)") | wrong)
+    assert (result["score"], result["cells"]) == (26 - 5 - 8 - 2, [])
+
+
 def test_cells_that_never_end_leave_time_to_the_others(monkeypatch):
     monkeypatch.setattr(Limits, "cells", 6)
     grader = Grader(A1, sandbox.Bubblewrap([A1.folder]), Limits(2, 1))

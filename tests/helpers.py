@@ -1,6 +1,9 @@
 """What several test files share: example arrays, comparisons, and the check of an error message."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -83,6 +86,14 @@ def refuses(*words):
         return rf"\b{word}\b" if len(word) == 1 else re.escape(word)
 
     return pytest.raises(ValueError, match="(?s)" + "".join(f"(?=.*{pattern(w)})" for w in words))
+
+
+def assert_a_fresh_run_stores_the_same(notebook):
+    """Unlike nbval this sees the state of the widgets, and refuses numbers on a rounding edge."""
+    tool = Path(__file__).parents[1] / "tools" / "notebooks.py"
+    command = [sys.executable, tool, "--check", notebook]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
 
 
 def error_bound(scores, value, eps):

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 import yaml
 
+from tests.helpers import assert_a_fresh_run_stores_the_same
 from tests.notebooks import checks
 from tests.notebooks.checks import ROOT
 
@@ -57,10 +58,7 @@ def test_notebook(check, path):
 
 @pytest.mark.parametrize("path", RUN_HERE, ids=lambda path: path.stem)
 def test_a_fresh_run_stores_the_same(path):
-    """Unlike nbval this sees the state of the widgets, and refuses numbers on a rounding edge."""
-    command = [sys.executable, ROOT / "tools" / "notebooks.py", "--check", path]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    assert_a_fresh_run_stores_the_same(path)
 
 
 @by_notebook

@@ -1,11 +1,11 @@
 """The chapters that need torch, JAX or a pretrained model are stored as a fresh run leaves them."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+
+from tests.helpers import assert_a_fresh_run_stores_the_same
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = [
@@ -17,7 +17,4 @@ NOTEBOOKS = [
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_fresh_run_stores_the_same(path):
-    """Unlike nbval this sees the state of the widgets, and refuses numbers on a rounding edge."""
-    command = [sys.executable, ROOT / "tools" / "notebooks.py", "--check", path]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    assert_a_fresh_run_stores_the_same(path)
